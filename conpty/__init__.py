@@ -1,0 +1,1 @@
+"""Windows only: pseudo console, console modes, owner-only named pipe. Imports nothing of ours."""

@@ -1,0 +1,1 @@
+"""The shell proxy. Imports `ringbuffer` and `conpty`; never imports `neocode`."""

@@ -1,0 +1,1 @@
+"""What the terminal showed: bytes in, spans out. Imports nothing of ours."""

@@ -1,0 +1,5 @@
+"""`python -m neocode`."""
+
+from neocode.cli.main import entry
+
+entry()

@@ -1,0 +1,125 @@
+"""`neocode`: picks the command's module and turns every way of failing into one line and an exit code.
+
+Invariants: only the chosen command's module is imported; nothing prints a traceback (with NEOCODE_DEBUG=1 it does).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from types import ModuleType
+from typing import NoReturn
+
+from neocode import __version__
+from neocode.cli.options import GLOBAL_DEFAULTS, add_global_options
+from neocode.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, NeocodeError
+
+EXIT_READER_GONE = 141  # 128 + SIGPIPE, what a C program dies of when `| head` has had enough
+
+# command -> (module, what `neocode --help` says of it)
+COMMANDS: dict[str, tuple[str, str]] = {
+    "diag": ("diag_cmd", "explain an error log, or what just failed in a running neocode shell"),
+    "gateway": ("gateway_cmd", "run, stop or look at the local gateway"),
+    "provider": ("provider_cmd", "add, list, test or remove model endpoints"),
+    "use": ("use_cmd", "choose the provider that answers"),
+    "model": ("model_cmd", "list the models that a provider offers"),
+    "config": ("config_cmd", "read or change the configuration"),
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, with errors as one line that names the help."""
+
+    def error(self, message: str) -> NoReturn:
+        """One line on stderr, exit code 2."""
+        self.exit(EXIT_USAGE, f"neocode: {message}; see `{self.prog} --help`\n")
+
+
+def build_parser(chosen: str | None) -> tuple[argparse.ArgumentParser, ModuleType | None]:
+    """The parser with the chosen command filled in and the others as names, and the chosen one's module."""
+    parser = Parser(prog="neocode", description="The AI-aware terminal.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"neocode {__version__}")
+    add_global_options(parser)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    module: ModuleType | None = None
+    for name, (module_name, summary) in COMMANDS.items():
+        if name == chosen:
+            module = importlib.import_module(f"neocode.cli.{module_name}")
+            module.add_parser(commands)
+        else:
+            commands.add_parser(name, help=summary, add_help=False)
+    return parser, module
+
+
+def chosen_command(argv: list[str]) -> str | None:
+    """The first word that is a command's name, skipping options; values of global options are skipped too."""
+    words = iter(argv)
+    for word in words:
+        if word in ("--gateway", "--token-file"):
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return None
+
+
+def main(argv: list[str]) -> int:
+    """Run one command line (without the program's name); return its exit code."""
+    parser, module = build_parser(chosen_command(argv))
+    args = parser.parse_args(argv, argparse.Namespace(**GLOBAL_DEFAULTS))
+    if module is None:
+        parser.print_help()
+        return EXIT_OK if not argv else EXIT_USAGE
+    code: int = module.run(args)
+    return code
+
+
+def report(error: NeocodeError) -> None:
+    """The one line for an error of ours, made safe to show: its parts may come from a server or a file."""
+    from ptyproxy.sanitize import sanitize
+
+    print(f"neocode: {sanitize(error.one_line())}", file=sys.stderr)
+
+
+def guarded(argv: list[str]) -> int:
+    """`main`, with every exception turned into one line and an exit code."""
+    try:
+        return main(argv)
+    except NeocodeError as error:
+        report(error)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        silence_stdout()
+        return EXIT_READER_GONE
+    except Exception as error:  # the last line of defence: a fault of ours must not print a traceback
+        if os.environ.get("NEOCODE_DEBUG"):
+            raise
+        name = type(error).__name__
+        detail = " ".join(str(error).split())[:200]
+        print(f"neocode: internal error ({name}: {detail}); set NEOCODE_DEBUG=1 to see where", file=sys.stderr)
+        return EXIT_FAILED
+
+
+def silence_stdout() -> None:
+    """Point stdout at the null device, so that the interpreter's own flush at exit cannot fail again."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)
+
+
+def entry() -> NoReturn:
+    """The console script."""
+    code = guarded(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence_stdout()
+        code = EXIT_READER_GONE
+    except OSError as error:
+        print(f"neocode: cannot write the output: {error.strerror}", file=sys.stderr)
+        silence_stdout()
+        code = code or EXIT_FAILED
+    sys.exit(code)

@@ -76,9 +76,7 @@ class DiagnosisFailed(NeocodeError):
 class ProviderError(NeocodeError):
     """A model call failed. `partial` is true when text had already been streamed and the answer was cut."""
 
-    def __init__(
-        self, code: AskErrorCode, message: str, hint: str = "", *, partial: bool = False
-    ) -> None:
+    def __init__(self, code: AskErrorCode, message: str, hint: str = "", *, partial: bool = False) -> None:
         super().__init__(message, hint)
         self.code: AskErrorCode = code
         self.partial = partial

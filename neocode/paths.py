@@ -80,7 +80,8 @@ def ensure_private_dir(path: Path) -> Path:
         info = os.lstat(path)
     except OSError as error:
         raise ConfigError(
-            f"cannot make the directory {path}: {error.strerror}", f"check its owner and mode, or set {HOME_ENV}"
+            f"cannot make the directory {path}: {error.strerror}",
+            f"check its owner and mode, or set {HOME_ENV}",
         ) from error
     if not stat.S_ISDIR(info.st_mode):
         raise ConfigError(f"{path} is not a directory", f"move it away, or set {HOME_ENV}")

@@ -21,7 +21,14 @@ VENV = ROOT / ".venv"
 LOCKS = {"run": ROOT / "requirements.lock", "test": ROOT / "requirements-test.lock"}
 WAIT_LIMIT_SEC = 900.0  # another set-up on a slow line; past this it is stuck
 # pip settings of the user that would put the packages somewhere else than into our venv
-FOREIGN_PIP_SETTINGS = ("PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_REQUIRE_VIRTUALENV", "PYTHONHOME")
+FOREIGN_PIP_SETTINGS = (
+    "PIP_USER",
+    "PIP_TARGET",
+    "PIP_PREFIX",
+    "PIP_ROOT",
+    "PIP_REQUIRE_VIRTUALENV",
+    "PYTHONHOME",
+)
 
 
 class SetupError(Exception):
@@ -102,7 +109,12 @@ def run(argv: list[str]) -> None:
     env["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
     try:
         done = subprocess.run(
-            argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+            argv,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
         )
     except OSError as error:
         raise SetupError(f"cannot run {argv[0]}: {error.strerror}") from error
@@ -143,7 +155,8 @@ def set_up(wanted: str) -> None:
     """Bring `.venv` to `wanted`; does nothing when another process just did."""
     with exclusive(ROOT / ".venv.lock"):
         if is_current(wanted):
-            os.utime(stamp(VENV, wanted))  # the launcher compares times; the hash says that nothing changed
+            newest = max(time.time(), LOCKS[wanted].stat().st_mtime)
+            os.utime(stamp(VENV, wanted), (newest, newest))  # the launcher compares times, we compare hashes
             return
         sweep()
         level = level_to_build(wanted)

@@ -6,13 +6,9 @@ Writing (comments kept, atomic, 0600) is `neocode/configfile.py`; this half is w
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
-
-from neocode import paths
-from neocode.errors import ConfigError
 
 OFFLINE = "offline"
 

@@ -127,9 +127,7 @@ def near_commands(log: str, environ: Mapping[str, str] = os.environ) -> tuple[st
 
 def _names_on_path(environ: Mapping[str, str]) -> Iterator[str]:
     """File names in the absolute directories of PATH; a relative one would make the answer depend on the cwd."""
-    extensions = (
-        tuple(environ.get("PATHEXT", "").lower().split(os.pathsep)) if sys.platform == "win32" else ()
-    )
+    extensions = tuple(environ.get("PATHEXT", "").lower().split(os.pathsep)) if sys.platform == "win32" else ()
     left = MAX_PATH_NAMES
     for directory in environ.get("PATH", "").split(os.pathsep)[:MAX_PATH_DIRECTORIES]:
         if not os.path.isabs(directory):

@@ -70,7 +70,5 @@ def test_rooms_import_only_what_the_architecture_allows(package: str) -> None:
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module:
                 names = [node.module]
-            found += [
-                f"{path.relative_to(ROOT)}: {name}" for name in names if name.split(".")[0] in forbidden
-            ]
+            found += [f"{path.relative_to(ROOT)}: {name}" for name in names if name.split(".")[0] in forbidden]
     assert found == []

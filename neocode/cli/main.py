@@ -99,9 +99,7 @@ def guarded(argv: list[str]) -> int:
             raise
         name = type(error).__name__
         detail = " ".join(str(error).split())[:200]
-        print(
-            f"neocode: internal error ({name}: {detail}); set NEOCODE_DEBUG=1 to see where", file=sys.stderr
-        )
+        print(f"neocode: internal error ({name}: {detail}); set NEOCODE_DEBUG=1 to see where", file=sys.stderr)
         return EXIT_FAILED
 
 

@@ -18,9 +18,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="the .cmd twins have their own test"),
 ]
 SCRIPTS = ("neocode", "setup.sh", "setup.py")
-MAIN = (
-    "import os, sys\nprint('ran', *sys.argv[1:])\nprint(os.environ.get('VIRTUAL_ENV'), os.environ['PATH'])\n"
-)
+MAIN = "import os, sys\nprint('ran', *sys.argv[1:])\nprint(os.environ.get('VIRTUAL_ENV'), os.environ['PATH'])\n"
 
 
 @pytest.fixture
@@ -64,9 +62,7 @@ def test_the_first_run_sets_up_and_later_runs_do_not(checkout: Path) -> None:
     assert leftovers(checkout) == []
 
 
-def test_nothing_is_activated_and_the_current_directory_is_not_imported(
-    checkout: Path, tmp_path: Path
-) -> None:
+def test_nothing_is_activated_and_the_current_directory_is_not_imported(checkout: Path, tmp_path: Path) -> None:
     trap = tmp_path / "trap"
     (trap / "neocode").mkdir(parents=True)
     (trap / "neocode" / "__main__.py").write_text("print('trapped')")

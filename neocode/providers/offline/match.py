@@ -1,0 +1,121 @@
+"""Which rules fit a log, best first, one per fault.
+
+Order: specificity, then nearness to the end of the log. Invariant: one fault is listed once. Its echoes (`symptom`,
+`hides`), rules of the same tool close by and rules on the same lines are left out.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from neocode.providers.base import AskContext
+from neocode.providers.offline.load import rules
+from neocode.providers.offline.logtext import LogText, clean
+from neocode.providers.offline.rule import Rule, compiled
+
+MAX_PER_RULE = 3  # the same fault with other names: three missing modules are worth telling, thirty are not
+MAX_FAULTS = 5
+NEAR_LINES = 12  # one tool's own message is seldom longer
+UNLESS_LINES = 5
+_CHAINED = re.compile(r"During handling of the above exception|The above exception was the direct cause")
+
+
+class Hit(NamedTuple):
+    """A rule that fits, what it captured, and the lines (0-based) that it covers; (-1, -1) without a pattern."""
+
+    rule: Rule
+    groups: dict[str, str]
+    first: int
+    last: int
+    end: int
+
+
+def find(context: AskContext, candidates: Iterable[Rule] | None = None) -> list[Hit]:
+    """The faults in `context`, best first, at most MAX_FAULTS; empty when no rule fits."""
+    log = clean(context.log)
+    hits = [hit for rule in (rules() if candidates is None else candidates) for hit in _hits(rule, log, context)]
+    hits.sort(key=lambda hit: (hit.rule.symptom, -hit.rule.specificity, -hit.end))
+    hits = _without_hidden(hits)
+    chosen: list[Hit] = []
+    for hit in hits:
+        if len(chosen) < MAX_FAULTS and _is_new(hit, chosen, log):
+            chosen.append(hit)
+    return chosen
+
+
+def _hits(rule: Rule, log: LogText, context: AskContext) -> list[Hit]:
+    if not _gates_open(rule, log.text, context):
+        return []
+    if not rule.pattern:
+        return [Hit(rule, dict(rule.defaults), -1, -1, 0)]
+    found: dict[tuple[str | None, ...], re.Match[str]] = {}
+    for match in rule.regex().finditer(log.text):
+        found.pop(match.groups(), None)
+        found[match.groups()] = match
+        if len(found) > MAX_PER_RULE:
+            del found[next(iter(found))]
+    hits = [_hit(rule, match, log) for match in reversed(found.values())]
+    return [hit for hit in hits if not _excluded(rule, hit, log)]
+
+
+def _gates_open(rule: Rule, text: str, context: AskContext) -> bool:
+    if (
+        rule.exit_codes
+        and context.exit_code not in rule.exit_codes
+        and (context.exit_code is not None or not rule.pattern)
+    ):
+        return False
+    if (
+        rule.command
+        and not (rule.pattern and not context.command)
+        and not compiled(rule.command).search(context.command)
+    ):
+        return False
+    return not rule.keywords or any(word in text for word in rule.keywords)
+
+
+def _hit(rule: Rule, match: re.Match[str], log: LogText) -> Hit:
+    groups = {name: value for name, value in match.groupdict().items() if value is not None}
+    first, last = log.line_of(match.start()), log.line_of(max(match.start(), match.end() - 1))
+    return Hit(rule, {**rule.defaults, **groups}, first, last, match.end())
+
+
+def _excluded(rule: Rule, hit: Hit, log: LogText) -> bool:
+    if rule.unless and compiled(rule.unless).search(log.window(hit.first - UNLESS_LINES, hit.last + UNLESS_LINES)):
+        return True
+    return bool(rule.unless_anywhere) and compiled(rule.unless_anywhere).search(log.text) is not None
+
+
+def _without_hidden(hits: list[Hit]) -> list[Hit]:
+    globs = [(hit.rule.id, glob) for hit in hits for glob in hit.rule.hides]
+    kept = [
+        hit
+        for hit in hits
+        if not any(owner != hit.rule.id and fnmatch.fnmatchcase(hit.rule.id, glob) for owner, glob in globs)
+    ]
+    return kept or hits[:1]
+
+
+def _is_new(hit: Hit, chosen: list[Hit], log: LogText) -> bool:
+    if not chosen:
+        return True
+    if hit.rule.symptom or hit.rule.confidence == "low" or hit.first < 0:
+        return False
+    return not any(_same_fault(hit, other, log) for other in chosen)
+
+
+def _same_fault(hit: Hit, other: Hit, log: LogText) -> bool:
+    if hit.rule.id == other.rule.id:
+        return hit.groups == other.groups
+    if hit.first <= other.last and other.first <= hit.last:
+        return True
+    if hit.rule.tool != other.rule.tool:
+        return False
+    gap = max(hit.first - other.last, other.first - hit.last)
+    if gap <= NEAR_LINES:
+        return True
+    between = log.window(min(hit.last, other.last), max(hit.first, other.first))
+    return _CHAINED.search(between) is not None

@@ -40,7 +40,8 @@ def fault(hit: Hit, context: AskContext) -> Fault:
     situation = Situation(hit.groups, context, clean(context.log).text)
     computed = [COMPUTE[name](situation) for name in rule.computed()]
     name = system(context.os, kind)
-    values = {group: Typed(rule.params.get(group, TEXT), value) for group, value in hit.groups.items()}
+    values = {group: Typed(kind_of, "") for group, kind_of in rule.params.items()}  # absent: validates as nothing
+    values |= {group: Typed(rule.params.get(group, TEXT), value) for group, value in hit.groups.items()}
     fix = [draft for extra in computed for draft in extra.fix]
     check = [draft for extra in computed for draft in extra.check]
     fix += [Draft(command, values) for command in select(rule.fix, kind, name)]

@@ -8,7 +8,7 @@ are strict and keep none.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 
 # Every character that is looked at: C0 but \t \n, DEL, C1, surrogates, and whatever has no ink of its own or
 # reorders text (Unicode: Default_Ignorable_Code_Point, Bidi_Control, line/paragraph separators, noncharacters).
@@ -31,12 +31,12 @@ ELLIPSIS = "…"
 _NAMES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _pattern(chars: str) -> re.Pattern[str]:
     return re.compile(f"[{chars}]")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _joined_scripts() -> re.Pattern[str]:
     """Letters of scripts that spell with ZWNJ and ZWJ: Arabic and kin, Indic, Khmer, Myanmar, Mongolian."""
     return re.compile(
@@ -45,7 +45,7 @@ def _joined_scripts() -> re.Pattern[str]:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _pictographs() -> re.Pattern[str]:
     """Emoji bases and skin tones (Extended_Pictographic and Emoji_Modifier, by block)."""
     return re.compile(
@@ -92,12 +92,15 @@ def _replace(match: re.Match[str]) -> str:
     return _visible(char)
 
 
+def _one_character(pair: re.Match[str]) -> str:
+    return pair.group().encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+
+
 def _pair_surrogates(text: str) -> str:
     """Two halves of one character, as JSON strings cut in between deliver them, become that character."""
     if not _pattern("\ud800-\udbff").search(text):
         return text
-    pairs = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-    return pairs.sub(lambda m: m.group().encode("utf-16-le", "surrogatepass").decode("utf-16-le"), text)
+    return re.sub("[\ud800-\udbff][\udc00-\udfff]", _one_character, text)
 
 
 def sanitize(text: str) -> str:
@@ -121,7 +124,8 @@ def clean_command(text: str) -> tuple[str, bool]:
     """
     if text.isascii() and text.isprintable():
         return text, False
-    shown = _pattern(_SUSPECT_IN_COMMAND).sub(lambda m: _visible(m.group()), _pair_surrogates(text))
+    text = _pair_surrogates(text)
+    shown = _pattern(_SUSPECT_IN_COMMAND).sub(lambda m: _visible(m.group()), text)
     return shown, shown != text
 
 
@@ -134,17 +138,32 @@ class Sanitizer:
     """`sanitize` for text that comes in pieces: the pieces' results add up to `sanitize` of the whole."""
 
     def __init__(self) -> None:
-        self._context = ""
+        self._context = ""  # decided characters that a joiner may still look back at
         self._held = ""
 
     def feed(self, text: str) -> str:
-        """The safe form of what is decided after `text`; at most two characters stay back."""
-        text = self._held + text
-        keep = len(text)
-        while keep and (text[keep - 1] in _UNDECIDED or "\ud800" <= text[keep - 1] <= "\udbff"):
-            keep -= 1
-        raise NotImplementedError(keep)
+        """The safe form of what `text` decides; at most two characters stay back."""
+        text = _pair_surrogates(self._context + self._held + text)
+        stop = len(text)
+        if stop and "\ud800" <= text[stop - 1] <= "\udbff":
+            stop -= 1
+        if stop and text[stop - 1] in _UNDECIDED:
+            stop -= 1
+        return self._emit(text, max(stop, len(self._context)))
 
     def flush(self) -> str:
         """The safe form of what was held back. The text ends here; the next piece starts a new one."""
-        raise NotImplementedError
+        text = self._context + self._held
+        shown = self._emit(text, len(text))
+        self._context = ""
+        return shown
+
+    def _emit(self, text: str, stop: int) -> str:
+        start = len(self._context)
+        self._context, self._held = text[max(0, stop - _CONTEXT) : stop], text[stop:]
+        parts: list[str] = []
+        for match in _pattern(_SUSPECT).finditer(text, start, stop):
+            parts += text[start : match.start()], _replace(match)
+            start = match.end()
+        parts.append(text[start:stop])
+        return "".join(parts)

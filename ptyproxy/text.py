@@ -1,29 +1,150 @@
-"""Terminal output -> the text a person saw. Invariant: lines are independent of each other, so any cut of the
-input between or within lines gives the same text.
+"""Terminal output -> the text a person saw, without a screen. Invariant: lines do not depend on each other, so the
+input may be cut anywhere; every pattern here takes time linear in the line (no sequence spans a newline).
+
+Grammar: ECMA-48 5.4 (CSI), 5.6 (control strings), ECMA-35 (ESC with intermediates), xterm ctlseqs (OSC ended by BEL).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from functools import cache
+
+# A longer line is taken as several: bounds what `Stripper` holds. Far above any line that a person reads.
+LINE_LIMIT = 1 << 20
+# A cursor moved right of this stays there; no terminal is that wide, and the padding is ours to pay.
+MAX_COLUMN = 1000
+
+_CANCEL = "\x18\x1a"
+_SEQUENCES = (
+    rf"(?:\x1b\]|\x9d)[^\n\x07\x1b\x80-\x9f{_CANCEL}]*(?:\x07|\x1b\\|\x9c|[{_CANCEL}])"
+    # tmux passes sequences through in a DCS with every ESC doubled; 64 of them bound the time
+    rf"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\n\x1b\x80-\x9f{_CANCEL}]*"
+    rf"(?:\x1b\x1b[^\n\x1b\x80-\x9f{_CANCEL}]*){{0,64}}(?:\x1b\\|\x9c|[{_CANCEL}])"
+    r"|(?:\x1b\[|\x9b)(?P<args>[0-?]*)[ -/]*(?P<final>[@-~]?)"
+    r"|\x1b[ -/]*[0-~]?"  # also the introducer of a string that never ends: what follows is text
+)
+_MOVES = r"[\r\x08]|(?:\x1b\[|\x9b)[0-9;]*[CDG]"
+_CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+# Without ink and without use in a log, but able to hide a token from a pattern or a sentence from a reader.
+_INVISIBLE = (
+    "[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufdd0-\ufdef\ufeff\ufff9-\ufffb\ufffe\uffff"
+    "\U000e0000-\U000e0fff]|(?<=[!-~])[\u200c\u200d\ufe00-\ufe0f]+|[\u200c\u200d]+(?=[!-~])"
+)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
 
 
 def strip_sequences(text: str) -> str:
-    """`text` without control sequences: CR overwrites and backspaces applied, CRLF as LF, invisibles dropped."""
-    raise NotImplementedError
+    """`text` without control sequences: CR overwrites, backspaces and moves within a line applied, CRLF as LF,
+    invisible and undecodable characters dropped or shown as U+FFFD. A control string that does not end on its line
+    loses its introducer only."""
+    return "\n".join(map(_strip_long_line, text.split("\n")))
+
+
+def _strip_long_line(line: str) -> str:
+    if len(line) <= LINE_LIMIT:
+        return _strip_line(line)
+    return "".join(_strip_line(line[at : at + LINE_LIMIT]) for at in range(0, len(line), LINE_LIMIT))
+
+
+def _strip_line(line: str) -> str:
+    if line.isascii():
+        if line.isprintable():
+            return line
+    else:
+        line = _compiled("[\u2028\u2029]").sub(" ", line)
+        line = _compiled("[\ud800-\udfff]").sub("\ufffd", line)
+        line = _compiled(_INVISIBLE).sub("", line)
+    if line.endswith("\r"):
+        line = line.rstrip("\r")
+    if _compiled(_MOVES).search(line):
+        return _replay(line)
+    return _compiled(f"{_SEQUENCES}|{_CONTROLS}").sub("", line)
+
+
+def _replay(line: str) -> str:
+    """The line as it stands after every overwrite, one cell per character (wide ones too: who overwrites wide
+    characters does so with wide ones)."""
+    cells: list[str] = []
+    column = 0
+    start = 0
+    for match in _compiled(f"{_SEQUENCES}|{_CONTROLS}").finditer(line):
+        column = _write(cells, column, line[start : match.start()])
+        start = match.end()
+        if match.group() == "\r":
+            column = 0
+        elif match.group() == "\x08":
+            column = max(0, column - 1)
+        elif match.group("final"):
+            column = _control(cells, column, match.group("final"), match.group("args"))
+    _write(cells, column, line[start:])
+    return "".join(cells)
+
+
+def _write(cells: list[str], column: int, text: str) -> int:
+    if not text:
+        return column
+    if column > len(cells):
+        cells.extend(" " * (column - len(cells)))
+    cells[column : column + len(text)] = text
+    return column + len(text)
+
+
+def _control(cells: list[str], column: int, final: str, args: str) -> int:
+    """Apply one CSI sequence that works within the line; the new column."""
+    number = int(args[:6]) if args.isdecimal() and args.isascii() else 0
+    count = max(1, number)
+    if final == "C":
+        return max(column, min(column + count, MAX_COLUMN))
+    if final == "D":
+        return max(0, column - count)
+    if final == "G":
+        return min(count - 1, max(MAX_COLUMN, len(cells)))
+    if final == "P":
+        del cells[column : column + count]
+    elif final == "K" and number == 0:
+        del cells[column:]
+    elif final == "K" and number == 2:
+        cells.clear()
+    elif final in "KX":
+        first, last = (0, column + 1) if final == "K" else (column, column + count)
+        last = min(last, len(cells))
+        cells[first:last] = " " * max(0, last - first)
+    return column
 
 
 class Stripper:
-    """`strip_sequences` for text that comes in pieces; complete lines come out."""
+    """`strip_sequences` for text that comes in pieces: the results add up to the same text."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
 
     def feed(self, text: str) -> str:
-        """The stripped lines that `text` completes (each with its newline)."""
-        raise NotImplementedError
+        """What `text` completes: lines with their newline, and pieces of a line beyond `LINE_LIMIT`."""
+        *lines, rest = text.split("\n")
+        done: list[str] = []
+        for line in lines:
+            done += self._take(line), self.flush(), "\n"
+        done.append(self._take(rest))
+        return "".join(done)
 
     def flush(self) -> str:
-        """The last line, if it had no newline."""
-        raise NotImplementedError
+        """The rest of the last line."""
+        line = "".join(self._parts)
+        self._parts, self._length = [], 0
+        return _strip_line(line)
 
-
-def join_wrapped(lines: Sequence[str], width: int | None = None) -> list[str]:
-    """`lines` with those joined that a terminal of `width` columns (None: detected) had wrapped."""
-    raise NotImplementedError
+    def _take(self, text: str) -> str:
+        done = ""
+        while self._length + len(text) > LINE_LIMIT:
+            room = LINE_LIMIT - self._length
+            self._parts.append(text[:room])
+            text = text[room:]
+            done += self.flush()
+        self._parts.append(text)
+        self._length += len(text)
+        return done

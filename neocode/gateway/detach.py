@@ -1,0 +1,58 @@
+"""Starting a process that outlives us. Invariants: it has its own session (no console window on Windows), no stdin of
+ours and `/` as its directory; it is reaped when it ends before we do.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+
+if sys.platform == "win32":
+    _ROOT = os.environ.get("SYSTEMDRIVE", "C:") + "\\"
+
+    def _popen(argv: Sequence[str], output: int, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        flags = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
+        return subprocess.Popen(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd=_ROOT,
+            env=dict(environ),
+            creationflags=flags,
+        )
+
+else:
+
+    def _popen(argv: Sequence[str], output: int, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd="/",
+            env=dict(environ),
+            start_new_session=True,
+        )
+
+
+class Detached:
+    """A started process; `returncode` is None while it runs."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self.returncode: int | None = None
+        self.pid = process.pid
+        # A shell lives for days; without a waiting thread a daemon that stops would stay its zombie.
+        threading.Thread(target=self._wait, name="gateway-reaper", daemon=True).start()
+
+    def _wait(self) -> None:
+        self.returncode = self._process.wait()
+
+
+def start_detached(argv: Sequence[str], output: int, environ: Mapping[str, str]) -> Detached:
+    """Start `argv` with stdout and stderr on descriptor `output`. Raises OSError."""
+    return Detached(_popen(argv, output, environ))

@@ -8,11 +8,9 @@ fails is dropped and the shell goes on. Measured choices: 64 KiB reads, 16 KiB b
 from __future__ import annotations
 
 import os
-import select
 import signal
 import sys
 import time
-from collections.abc import Callable
 from typing import Protocol
 
 from ptyproxy.platform.base import SIGNAL_EXIT_BASE
@@ -20,6 +18,8 @@ from ptyproxy.platform.unix_poller import READ, WRITE, Poller
 
 if sys.platform != "win32":
     from ptyproxy.platform.unix import Terminal, UnixPty
+    from ptyproxy.platform.unix_signals import SignalPipe
+    from ptyproxy.platform.unix_writer import TerminalWriter
 
 assert sys.platform != "win32"
 
@@ -31,7 +31,6 @@ DRAIN_SILENCE_SEC = 0.03  # after the shell's exit: this long without output is 
 DRAIN_LIMIT_SEC = 0.2  # a background job may write for ever
 GRACE_SEC = 1.0  # from HUP to TERM, and from TERM to KILL, once the terminal is gone
 REOPEN_SEC = 0.1  # nobody holds the slave: look again, a child may open it by name
-CATCH = (signal.SIGWINCH, signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGCONT)
 
 
 class Tap(Protocol):
@@ -67,32 +66,24 @@ class Pump:
         self.tap = tap
         self.tap_error: Exception | None = None
         self._poller = Poller()
-        self._to_terminal = bytearray()
+        self._signals = SignalPipe()
+        self._out = TerminalWriter(terminal.out_fd, terminal.out_blocks)
         self._to_child = bytearray()
         self._stdin_open = True
         self._master_open = True
-        self._terminal_gone = False
+        self._hung_up = False
         self._fatal_signal = 0
-        self._wake_read, self._wake_write = os.pipe()
-        os.set_blocking(self._wake_read, False)
-        os.set_blocking(self._wake_write, False)
-        self._old_handlers: dict[int, Callable[..., object] | int | None] = {}
-        self._old_wakeup = -1
         self._size = terminal.size()
 
     # -- for the rest of the proxy, on the main thread unless said otherwise
 
     def wake(self) -> None:
-        """Make the loop call `tap.tick` soon. From any thread; a full pipe means that it is awake already."""
-        try:
-            os.write(self._wake_write, b"\0")
-        except (BlockingIOError, OSError):
-            pass
+        """Make the loop call `tap.tick` soon. From any thread."""
+        self._signals.wake()
 
     def show(self, data: bytes) -> None:
         """Queue our own words for the terminal, behind what the child has written."""
-        self._to_terminal += data
-        self._flush_terminal()
+        self._out.write(data)
 
     def send(self, data: bytes) -> None:
         """Queue input of our own (the widget's key) for the child."""
@@ -103,11 +94,11 @@ class Pump:
 
     def run(self) -> int:
         """Move bytes until the shell ends or the terminal is gone; return the exit status."""
-        self._install()
+        self._signals.install()
         try:
             self._resize()  # a change between the spawn and our handler went unnoticed
             self._watch()
-            while self.pty.poll() is None and not self._terminal_gone and not self._fatal_signal:
+            while self.pty.poll() is None and not self._gone and not self._fatal_signal:
                 self._turn()
             if self.pty.poll() is None:
                 self._end_shell()
@@ -117,7 +108,8 @@ class Pump:
             assert status is not None
             return status
         finally:
-            self._uninstall()
+            self._poller.close()
+            self._signals.close()
 
     def _turn(self) -> None:
         """One wake-up: whatever is ready, once each, so that no side can starve another."""
@@ -126,8 +118,8 @@ class Pump:
             timeout = REOPEN_SEC if timeout is None else min(timeout, REOPEN_SEC)
         ready = self._poller.wait(timeout)
         for fd, events in ready:
-            if fd == self._wake_read:
-                self._signals()
+            if fd == self._signals.fd:
+                self._take_signals()
             elif fd == self.terminal.in_fd and events & READ:
                 self._read_input()
             if fd == self.pty.fd:
@@ -136,7 +128,7 @@ class Pump:
                 if events & READ:
                     self._read_output()
             if fd == self.terminal.out_fd and events & WRITE:
-                self._flush_terminal()
+                self._out.flush()
         if not self._master_open and not ready:
             self._master_open = True
         if self.pty.stopped:
@@ -145,12 +137,12 @@ class Pump:
 
     def _watch(self) -> None:
         """Say what to wait for next, from what is pending where."""
-        self._poller.watch(self._wake_read, READ)
+        self._poller.watch(self._signals.fd, READ)
         reading = self._stdin_open and len(self._to_child) < PENDING_INPUT
-        master = (READ if self._master_open and not self._to_terminal else 0) | (WRITE if self._to_child else 0)
+        master = (READ if self._master_open and not self._out.pending else 0) | (WRITE if self._to_child else 0)
         if not self._master_open:
             master = 0
-        out = WRITE if self._to_terminal else 0
+        out = WRITE if self._out.pending else 0
         if self.terminal.in_fd == self.terminal.out_fd:
             self._poller.watch(self.terminal.in_fd, (READ if reading else 0) | out)
         else:
@@ -187,50 +179,19 @@ class Pump:
         """Write first, look afterwards; divided only while an answer waits for its prompt."""
         tap = self.tap
         if tap is None:
-            self._write(data)
+            self._out.write(data)
             return
         try:
             divided = tap.divide(data)
         except Exception as error:
             self._drop_tap(error)
-            self._write(data)
+            self._out.write(data)
             return
-        self._write(data if divided is None else b"".join(divided))
+        self._out.write(data if divided is None else b"".join(divided))
         try:
             tap.output(data)
         except Exception as error:
             self._drop_tap(error)
-
-    def _write(self, data: bytes) -> None:
-        """Write to the terminal now what it takes; the rest waits, and the child is not read meanwhile."""
-        if self._to_terminal:
-            self._to_terminal += data
-            return
-        taken = self._write_some(data)
-        if taken < len(data):
-            self._to_terminal += memoryview(data)[taken:]
-
-    def _write_some(self, data: bytes | bytearray | memoryview) -> int:
-        """One write(2); 0 when the terminal takes nothing now. A terminal that is gone ends the loop."""
-        if self.terminal.out_blocks:
-            # a descriptor that others share must not be made non-blocking; a ready one takes PIPE_BUF without waiting
-            if not select.select((), (self.terminal.out_fd,), (), 0)[1]:
-                return 0
-            data = data[: select.PIPE_BUF]
-        try:
-            return os.write(self.terminal.out_fd, data)
-        except (BlockingIOError, InterruptedError):
-            return 0
-        except OSError:
-            self._terminal_gone = True
-            return len(data)
-
-    def _flush_terminal(self) -> None:
-        while self._to_terminal:
-            taken = self._write_some(self._to_terminal)
-            if not taken:
-                return
-            del self._to_terminal[:taken]
 
     # -- the user's input
 
@@ -256,7 +217,7 @@ class Pump:
         """A terminal that ends is gone; a script's end is passed on as the end-of-file key, as script(1) does."""
         self._stdin_open = False
         if self.terminal.is_tty:
-            self._terminal_gone = True
+            self._hung_up = True
         else:
             self._to_child += self.terminal.end_of_file_key()
             self._flush_child()
@@ -268,13 +229,15 @@ class Pump:
 
     # -- signals, sizes, the end
 
-    def _signals(self) -> None:
-        try:
-            numbers = os.read(self._wake_read, 4096)
-        except BlockingIOError:
-            return
-        for number in set(numbers):
-            if number in (signal.SIGTERM, signal.SIGHUP):
+    @property
+    def _gone(self) -> bool:
+        """Whether the user's terminal is gone: it ended as input, or cannot be written."""
+        return self._hung_up or self._out.gone
+
+    def _take_signals(self) -> None:
+        numbers = self._signals.read()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if number in numbers:
                 self._fatal_signal = number
         if signal.SIGCONT in numbers:
             self.terminal.enter()
@@ -316,12 +279,12 @@ class Pump:
     def _drain(self) -> None:
         """The shell has ended: pass on what it and its children still had in the pty, then what waits here."""
         deadline = time.monotonic() + DRAIN_LIMIT_SEC
-        while self._master_open and not self._terminal_gone:
+        while self._master_open and not self._gone:
             left = deadline - time.monotonic()
             if left <= 0:
                 break
-            self._flush_terminal()
-            if self._to_terminal:
+            self._out.flush()
+            if self._out.pending:
                 if not self._wait_for(self.terminal.out_fd, WRITE, None):
                     return
                 deadline = time.monotonic() + left  # the limit is on reading the pty, not on a slow terminal
@@ -329,8 +292,8 @@ class Pump:
                 break
             else:
                 self._read_output()
-        while self._to_terminal and not self._terminal_gone and self._wait_for(self.terminal.out_fd, WRITE, None):
-            self._flush_terminal()
+        while self._out.pending and not self._gone and self._wait_for(self.terminal.out_fd, WRITE, None):
+            self._out.flush()
 
     def _wait_for(self, fd: int, events: int, timeout: float | None) -> bool:
         """Wait for one descriptor, and for the signals that end us; False: timed out or told to end."""
@@ -344,7 +307,7 @@ class Pump:
             for found, _ in ready:
                 if found == fd:
                     return True
-            self._signals()
+            self._take_signals()
             if self._fatal_signal:
                 return False
 
@@ -369,23 +332,3 @@ class Pump:
 
     def _kill(self) -> None:
         self.pty.signal(signal.SIGKILL)
-
-    def _install(self) -> None:
-        self._old_wakeup = signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
-        for number in CATCH:
-            if signal.getsignal(number) is signal.SIG_IGN and number == signal.SIGHUP:
-                continue  # started by nohup: the terminal's end reaches us as an end of input
-            self._old_handlers[number] = signal.signal(number, _only_wake)
-
-    def _uninstall(self) -> None:
-        for number, handler in self._old_handlers.items():
-            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
-        self._old_handlers.clear()
-        signal.set_wakeup_fd(self._old_wakeup)
-        self._poller.close()
-        for fd in (self._wake_read, self._wake_write):
-            os.close(fd)
-
-
-def _only_wake(number: int, frame: object) -> None:
-    """The wake-up descriptor has the signal's number already; a handler must exist for that to be written."""

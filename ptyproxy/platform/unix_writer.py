@@ -1,0 +1,55 @@
+"""Writing to the user's terminal without ever waiting for it.
+
+Invariants: bytes go out in the order they came; one write(2) per call; what the terminal does not take waits here,
+and the pump reads nothing more for it meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+
+assert sys.platform != "win32"
+
+
+class TerminalWriter:
+    """`pending` is what waits; `gone` is true once the terminal cannot be written any more."""
+
+    def __init__(self, fd: int, blocks: bool) -> None:
+        self.fd = fd
+        self.pending = bytearray()
+        self.gone = False
+        self._blocks = blocks
+
+    def write(self, data: bytes) -> None:
+        """Write now what the terminal takes; the rest waits."""
+        if self.pending:
+            self.pending += data
+            return
+        taken = self._some(data)
+        if taken < len(data):
+            self.pending += memoryview(data)[taken:]
+
+    def flush(self) -> None:
+        """Write what waits, as far as the terminal takes it."""
+        while self.pending:
+            taken = self._some(self.pending)
+            if not taken:
+                return
+            del self.pending[:taken]
+
+    def _some(self, data: bytes | bytearray) -> int:
+        """Bytes taken by one write(2). A terminal that is gone takes everything."""
+        if self._blocks:
+            # a descriptor that others share must not be made non-blocking; a ready one takes PIPE_BUF without waiting
+            if not select.select((), (self.fd,), (), 0)[1]:
+                return 0
+            data = data[: select.PIPE_BUF]
+        try:
+            return os.write(self.fd, data)
+        except (BlockingIOError, InterruptedError):
+            return 0
+        except OSError:
+            self.gone = True
+            return len(data)

@@ -77,12 +77,12 @@ def url_problem(url: str) -> str:
     from urllib.parse import urlsplit  # 2 ms, only where there are providers
 
     if any(character.isspace() or not character.isprintable() for character in url):
-        return "an URL holds no spaces or control characters"
+        return "a URL holds no spaces or control characters"
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        return "not an URL"
+        return "not a URL"
     if parts.scheme not in ("http", "https") or not host:
         return "expected http://HOST... or https://HOST..."
     if parts.username is not None or parts.password is not None:

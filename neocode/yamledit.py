@@ -83,7 +83,7 @@ def _apply(data: Any, change: Change) -> None:
 
 def _in_place(text: str, change: Change, source: str) -> str:
     root = compose(text, source)
-    if root is None:
+    if root is None or _is_empty(root):
         return _with_end(text) + dump({change.path[0]: change.value})
     parent = _block(_find(root, change.path[:-1]))
     entry = next(((key, value) for key, value in parent.value if key.value == change.path[-1]), None)

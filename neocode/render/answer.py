@@ -6,33 +6,30 @@ command that needed cleaning, spans lines or may be cut off is in `flagged` and 
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 import msgspec
 
 from neocode.render.commands import Flagged, Found, find_commands, offered
-from neocode.render.sections import Fence, Prose, Section, split_sections
+from neocode.render.sections import Fence, Prose, Section, compiled, split_sections
 from ptyproxy.sanitize import sanitize
 
 Confidence = Literal["high", "medium", "low"]
 
-_LEVELS: tuple[tuple[Confidence, re.Pattern[str]], ...] = (
+_LEVELS: tuple[tuple[Confidence, str], ...] = (
     (
         "low",
-        re.compile(
-            r"\bnot (?:very |too |so )?(?:high|sure|certain|confident)|\blow\b|\buncertain"
-            r"|低|niedrig|\bbaj[ao]\b|faible",
-            re.I,
-        ),
+        r"(?i)\bnot (?:very |too |so )?(?:high|sure|certain|confident)|\blow\b|\buncertain"
+        r"|低|niedrig|\bbaj[ao]\b|faible",
     ),
-    ("medium", re.compile(r"\b(?:medium|moderate|middle|mid|fair)\b|中|mittel|\bmedi[ao]\b|moyen", re.I)),
-    ("high", re.compile(r"\b(?:high|certain|sure)\b|高|hoch|\balt[ao]\b|élev|haute", re.I)),
+    ("medium", r"(?i)\b(?:medium|moderate|middle|mid|fair)\b|中|mittel|\bmedi[ao]\b|moyen"),
+    ("high", r"(?i)\b(?:high|certain|sure)\b|高|hoch|\balt[ao]\b|élev|haute"),
 )
-_PERCENT = re.compile(r"(\d{1,3}) ?%")
+_MARK = r"^(?:[-*+•]|\d{1,2}[.)]) "
+_PERCENT = r"(\d{1,3}) ?%"
 HIGH_PERCENT, MEDIUM_PERCENT = 80, 50
 _CONFIDENCE_SCAN = 400  # characters read for the level; the reason behind it may be long
-_THINK = re.compile(r"\s*<think(?:ing)?>.*?</think(?:ing)?>", re.S)
+_THINK = r"(?s)\s*<think(?:ing)?>.*?</think(?:ing)?>"
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
@@ -54,7 +51,7 @@ def parse_answer(text: str, *, cut: bool = False) -> Diagnosis:
     is then flagged. Text that does not keep the form becomes the `explanation` of a `well_formed=False` result.
     """
     text = text.replace("\r\n", "\n")
-    thought = _THINK.match(text)
+    thought = compiled(_THINK).match(text)
     if thought:
         text = text[thought.end() :]
     sections = split_sections(text)
@@ -135,7 +132,7 @@ def _first_paragraph(body: str) -> tuple[str, str]:
     if head.startswith(("```", "~~~")):
         return "", body
     line = " ".join(_clean(head).split())
-    line = re.sub(r"^(?:[-*+•]|\d{1,2}[.)]) ", "", line)
+    line = compiled(_MARK).sub("", line)
     if len(line) > 4 and line[:2] == line[-2:] == "**" and "**" not in line[2:-2]:
         line = line[2:-2]
     return line, rest.strip("\n")
@@ -153,10 +150,10 @@ def _confidence(sections: list[Section]) -> Confidence:
 
 def _level(words: str) -> Confidence:
     """The level named first; else by a percentage."""
-    found = [(match.start(), level) for level, pattern in _LEVELS if (match := pattern.search(words))]
+    found = [(match.start(), level) for level, pattern in _LEVELS if (match := compiled(pattern).search(words))]
     if found:
         return min(found)[1]
-    percent = _PERCENT.search(words)
+    percent = compiled(_PERCENT).search(words)
     if not percent:
         return "low"
     value = int(percent[1])

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from neocode.render.logical import Logical, logical_lines
-from neocode.render.sections import Fence, Prose
+from neocode.render.sections import Fence, Prose, compiled
 from ptyproxy.sanitize import clean_command, sanitize
 
 SectionName = Literal["fix", "check"]
@@ -32,17 +32,15 @@ _OTHER_LANGUAGES = (
     " json jsonc yaml yml toml ini conf diff patch xml html css c cpp c++ h java kotlin go rust rs js javascript jsx ts"
     " typescript tsx python py python3 ruby rb php perl sql r lua dockerfile makefile cmake properties env csv log "
 )
-_CLI = re.compile(
+_CLI = (
     r"(?:sudo[ \t]+)?(?:pip3?|uv|python3?|conda|npm|npx|pnpm|yarn|node|git|cargo|go|docker|kubectl|apt|apt-get|brew"
     r"|cd|ls|cat|export|make|systemctl|curl|chmod|chown|mkdir)[ \t]+[\w./~-]"
 )
-_CODE = re.compile(r"(`{1,3})(?!`)([^`\n]{1,4200})\1(?!`)")
-_CODE_TAG = re.compile(r"(?:sh|bash|zsh|shell|console|powershell|cmd)[ \t]+")
-_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
-_LEAD_IN = re.compile(
-    r"(?:\b(?:run|try|use|execute|type|enter|with|using|via)|[:：]|运行|执行|使用|输入)\**[ \t]*$", re.I
-)
-_SHELL_PROMPT = re.compile(r"[ \t]*(?:[$❯][ \t]+|PS[ \t][^>\n]{0,200}>[ \t]?)(?=\S)")
+_CODE = r"(`{1,3})(?!`)([^`\n]{1,4200})\1(?!`)"
+_CODE_TAG = r"(?:sh|bash|zsh|shell|console|powershell|cmd)[ \t]+"
+_ITEM = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+"
+_LEAD_IN = r"(?i)(?:\b(?:run|try|use|execute|type|enter|with|using|via)|[:：]|运行|执行|使用|输入)\**[ \t]*$"
+_SHELL_PROMPT = r"[ \t]*(?:[$❯][ \t]+|PS[ \t][^>\n]{0,200}>[ \t]?)(?=\S)"
 
 
 class Flagged(msgspec.Struct, frozen=True):
@@ -87,7 +85,7 @@ def offered(text: str) -> tuple[str, str]:
 def _from_fence(found: Found, section: SectionName, fence: Fence, open_end: bool) -> None:
     tag = fence.tag.split()[0] if fence.tag.split() else ""
     logical = list(logical_lines(fence.lines, tag))
-    if tag and f" {tag} " in _OTHER_LANGUAGES and not all(_CLI.match(line.text) for line in logical):
+    if tag and f" {tag} " in _OTHER_LANGUAGES and not all(compiled(_CLI).match(line.text) for line in logical):
         body = sanitize("\n".join(fence.lines)).strip("\n")
         if body.strip():
             found.flagged.append(Flagged(section, body, NOT_SHELL))
@@ -129,8 +127,8 @@ def _from_prose(found: Found, section: SectionName, lines: list[str], *, items_o
             continue
         _flush_indented(found, section, indented)
         after_blank = not line.strip()
-        in_list = bool(_ITEM.match(line)) or (in_list and not after_blank)
-        texts = [] if items_only and not _ITEM.match(line) else _inline_commands(line)
+        in_list = bool(compiled(_ITEM).match(line)) or (in_list and not after_blank)
+        texts = [] if items_only and not compiled(_ITEM).match(line) else _inline_commands(line)
         if texts:
             _add(found, section, (each for text in texts for each in logical_lines([text], "")))
         elif not (items_only and line.rstrip().endswith((":", "："))):
@@ -145,16 +143,16 @@ def _flush_indented(found: Found, section: SectionName, indented: list[str]) -> 
 
 def _inline_commands(line: str) -> list[str]:
     """The code spans of a line that are commands: alone, after "run" or a colon, or the only one with a blank in it."""
-    if _SHELL_PROMPT.match(line):
+    if compiled(_SHELL_PROMPT).match(line):
         return [line]
-    spans = list(_CODE.finditer(line))
+    spans = list(compiled(_CODE).finditer(line))
     if not spans:
         return []
-    marked = _ITEM.match(line)
-    around = _CODE.sub("", line[marked.end() :] if marked else line)
+    marked = compiled(_ITEM).match(line)
+    around = compiled(_CODE).sub("", line[marked.end() :] if marked else line)
     if not any(character.isalnum() for character in around):
         return [_span_text(span) for span in spans]
-    led = [span for span in spans if _LEAD_IN.search(line[max(0, span.start() - 40) : span.start()])]
+    led = [span for span in spans if compiled(_LEAD_IN).search(line[max(0, span.start() - 40) : span.start()])]
     if led:
         return [_span_text(span) for span in led]
     spaced = [span for span in spans if " " in span[2].strip()]
@@ -163,4 +161,4 @@ def _inline_commands(line: str) -> list[str]:
 
 def _span_text(span: re.Match[str]) -> str:
     text = span[2].strip()
-    return _CODE_TAG.sub("", text, count=1) if len(span[1]) == 3 else text
+    return compiled(_CODE_TAG).sub("", text, count=1) if len(span[1]) == 3 else text

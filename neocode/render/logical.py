@@ -6,16 +6,17 @@ one `Logical` with `multi` set, never as the pieces, because a piece alone would
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import msgspec
+
+from neocode.render.sections import compiled
 
 POWERSHELL_TAGS = ("powershell", "pwsh", "ps1", "ps")
 CMD_TAGS = ("cmd", "bat", "batch", "dos")
 POSIX_TAGS = ("sh", "bash", "zsh", "ksh", "dash")
 
-_PROMPT = re.compile(
+_PROMPT = (
     r"[ \t]*(?:\([\w.-]{1,40}\)[ \t]*)?"  # (venv)
     r"(?:PS(?:[ \t][^>\n]{0,200})?>[ \t]?"  # PS C:\>
     r"|[A-Za-z]:\\(?:[^>\n|&\"]{0,200}[^\s>\n|&\"])?>[ \t]?"  # C:\Users>
@@ -23,11 +24,11 @@ _PROMPT = re.compile(
     r"|\[[^\]\n]{1,80}\][$#][ \t]"  # [user@host dir]$
     r"|[$%❯➜»][ \t]+)"
 )
-_QUOTE_PROMPT = re.compile(r"[ \t]*>[ \t]+(?=[A-Za-z_][\w-]*(?:[ \t]|$))")  # not `> file`, which empties a file
-_BULLET = re.compile(r"[ \t]*(?:\d{1,2}[.)]|[-•])[ \t]+")
-_HEREDOC = re.compile(r"<<-?[ \t]*\\?(['\"]?)([A-Za-z_]\w{0,60})\1")
-_WINDOWS_DIR = re.compile(r"[A-Za-z]:\\\S*\\$")
-_EDGES = re.compile(r"(?:^|[;&|(]|\b(?:then|do|else)\b)\s*(?:(if|for|while|until|case|select)|(fi|done|esac))\b")
+_QUOTE_PROMPT = r"[ \t]*>[ \t]+(?=[A-Za-z_][\w-]*(?:[ \t]|$))"  # not `> file`, which empties a file
+_BULLET = r"[ \t]*(?:\d{1,2}[.)]|[-•])[ \t]+"
+_HEREDOC = r"<<-?[ \t]*\\?(['\"]?)([A-Za-z_]\w{0,60})\1"
+_WINDOWS_DIR = r"[A-Za-z]:\\\S*\\$"
+_EDGES = r"(?:^|[;&|(]|\b(?:then|do|else)\b)\s*(?:(if|for|while|until|case|select)|(fi|done|esac))\b"
 
 
 class Logical(msgspec.Struct, frozen=True):
@@ -47,18 +48,23 @@ def logical_lines(lines: list[str], tag: str) -> Iterator[Logical]:
 def _without_prompts(lines: list[str]) -> list[str]:
     """Prompts and bullets taken off. Where a line has a prompt, a line without one is output, unless it continues."""
     filled = [line for line in lines if line.strip()]
-    if filled and all(_QUOTE_PROMPT.match(line) for line in filled):
-        return [_QUOTE_PROMPT.sub("", line, count=1) for line in lines]
-    if not any(_PROMPT.match(line) for line in filled):
-        return [_unquoted(_BULLET.sub("", line, count=1) if _BULLET.match(line) else line) for line in lines]
+    if filled and all(compiled(_QUOTE_PROMPT).match(line) for line in filled):
+        return [compiled(_QUOTE_PROMPT).sub("", line, count=1) for line in lines]
+    if not any(compiled(_PROMPT).match(line) for line in filled):
+        return [_unquoted(_without_bullet(line)) for line in lines]
     kept: list[str] = []
     continues = False
     for line in lines:
-        prompt = _PROMPT.match(line)
+        prompt = compiled(_PROMPT).match(line)
         if prompt or continues:
-            kept.append(line[prompt.end() :] if prompt else _QUOTE_PROMPT.sub("", line, count=1))
+            kept.append(line[prompt.end() :] if prompt else compiled(_QUOTE_PROMPT).sub("", line, count=1))
             continues = kept[-1].rstrip().endswith("\\")
     return kept
+
+
+def _without_bullet(line: str) -> str:
+    bullet = compiled(_BULLET).match(line)
+    return line[bullet.end() :] if bullet else line
 
 
 def _unquoted(line: str) -> str:
@@ -128,7 +134,7 @@ class _Reader:
         text = line.rstrip()
         mark = "`" if self._tag in POWERSHELL_TAGS else "^" if self._tag in CMD_TAGS else "\\"
         count = len(text) - len(text.rstrip(mark))
-        if count % 2 == 0 or (mark == "\\" and _WINDOWS_DIR.search(text[-300:])):
+        if count % 2 == 0 or (mark == "\\" and compiled(_WINDOWS_DIR).search(text[-300:])):
             return line, False
         return text[:-1], True
 
@@ -188,7 +194,7 @@ class _Reader:
         """Length of `<<<` or of `<<WORD`; a word is noted as a heredoc's end."""
         if text.startswith("<<<", index):
             return 3
-        found = _HEREDOC.match(text, index)
+        found = compiled(_HEREDOC).match(text, index)
         if not found:
             return 2
         self._heredocs.append(found[2])
@@ -201,5 +207,5 @@ class _Reader:
         words = bare.split()
         armed = self._blocks > 0 or self._tag in POSIX_TAGS or (bool(words) and words[-1] in ("then", "do", "in"))
         if armed:
-            for opener, closer in _EDGES.findall(bare):
+            for opener, closer in compiled(_EDGES).findall(bare):
                 self._blocks += 1 if opener else -1 if closer and self._blocks else 0

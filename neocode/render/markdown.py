@@ -6,11 +6,10 @@ cut; memory is bounded by one block.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from neocode.render.inline import BOLD, CODE, DIM, parse_inline
-from neocode.render.sections import FenceTracker
+from neocode.render.sections import FenceTracker, compiled
 from neocode.render.wrap import styled, wrap
 from ptyproxy.sanitize import Sanitizer
 
@@ -19,11 +18,11 @@ MAX_BLOCK_CHARS = 16 * 1024  # a longer paragraph is shown in parts
 MAX_INDENT = 12  # columns; deeper nesting would leave no room for words
 CODE_INDENT = "  "
 
-_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]+|$)")
-_ITEM = re.compile(r"([ \t]*)([-*+•]|\d{1,9}[.)])([ \t]+|$)")
-_RULE = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
-_UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
-_QUOTE = re.compile(r" {0,3}> ?")
+_HEADING = r" {0,3}#{1,6}(?:[ \t]+|$)"
+_ITEM = r"([ \t]*)([-*+•]|\d{1,9}[.)])([ \t]+|$)"
+_RULE = r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$"
+_UNDERLINE = r" {0,3}(?:=+|-{2,})[ \t]*$"
+_QUOTE = r" {0,3}> ?"
 _WIDE_FROM = "\u2e80"  # CJK radicals: from here on a line end between two characters stands for nothing
 
 
@@ -85,14 +84,14 @@ class MarkdownStream:
         if not line.strip():
             self._flush()
             self._gap = True
-        elif _HEADING.match(line):
+        elif compiled(_HEADING).match(line):
             self._flush()
             self._heading(line.strip().strip("#").strip())
-        elif self._lines and not self._later and _UNDERLINE.match(line):
+        elif self._lines and not self._later and compiled(_UNDERLINE).match(line):
             title = self._joined()
             self._reset()
             self._heading(title)
-        elif _RULE.match(line):
+        elif compiled(_RULE).match(line):
             self._flush()
             self._write([styled("---", DIM, color=self._color)])
         elif line.startswith(("|", " |")):
@@ -105,7 +104,7 @@ class MarkdownStream:
 
     def _flowing(self, line: str) -> None:
         """A line of a paragraph, list item or quote: opens one or continues the open one."""
-        item, quote = _ITEM.match(line), _QUOTE.match(line)
+        item, quote = compiled(_ITEM).match(line), compiled(_QUOTE).match(line)
         if quote:
             if self._base != (DIM,):
                 self._open("│ ", "│ ", (DIM,))

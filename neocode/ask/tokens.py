@@ -9,8 +9,8 @@ from __future__ import annotations
 import string
 
 # Twentieths of a token per character, by class. Fitted to real counts of five tokenisers (cl100k, o200k, Qwen,
-# DeepSeek, Gemma 3) over prose, answers, logs, dumps and eight languages: between 0.7 and 1.15 of the hungriest of the five, and
-# between 0.85 and 1.5 of their mean. `tests/neocode/ask/test_ask_tokens.py` holds the counts.
+# DeepSeek, Gemma 3) over prose, answers, logs, dumps and seven languages: between 0.7 and 1.15 of the hungriest of the
+# five, between 0.85 and 1.5 of their mean. `tests/neocode/ask/test_ask_tokens.py` holds the counts.
 _UNIT = 20
 _ASCII_WEIGHTS: tuple[tuple[int, bytes], ...] = (
     (5, string.ascii_lowercase.encode()),

@@ -1,0 +1,98 @@
+"""An answer while it streams: what was sent, what is kept, and how it is labelled when it was cut.
+
+Invariants: the pieces given out, joined, are `text` byte for byte; no piece holds half a surrogate pair; a label stands
+outside of any code block, so that it can never be taken for a command.
+"""
+
+from __future__ import annotations
+
+import re
+
+MAX_ANSWER_BYTES = 128 * 1024  # six times that, were every byte escaped, still fits a 1 MiB frame with its envelope
+MAX_REASONING_CHARS = 64 * 1024
+
+LENGTH_LABEL = "[answer cut off: the model reached its output limit]"
+BROKEN_LABEL = "[answer cut off: the connection to the model broke]"
+TIMEOUT_LABEL = "[answer cut off: it took too long]"
+
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$", re.MULTILINE)
+
+
+class Answer:
+    """The visible text and the hidden reasoning of one answer."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._bytes = 0
+        self._held = ""  # a high surrogate whose other half is in the next piece
+        self._reasoning: list[str] = []
+        self._reasoning_chars = 0
+        self.full = False  # true when MAX_ANSWER_BYTES was reached and the rest was dropped
+
+    @property
+    def text(self) -> str:
+        """What was given out so far."""
+        return "".join(self._pieces)
+
+    @property
+    def reasoning(self) -> str:
+        """The model's thinking, to be sent back and never shown."""
+        return "".join(self._reasoning)
+
+    @property
+    def empty(self) -> bool:
+        """True when nothing but blanks was given out."""
+        return not any(piece.strip() for piece in self._pieces)
+
+    def think(self, reasoning: str) -> None:
+        """Keep a piece of reasoning, up to MAX_REASONING_CHARS in all."""
+        room = MAX_REASONING_CHARS - self._reasoning_chars
+        if reasoning and room > 0:
+            self._reasoning.append(_whole(reasoning[:room]))
+            self._reasoning_chars += len(reasoning[:room])
+
+    def add(self, text: str) -> str:
+        """Take a piece from the provider; what to give out now (may be "")."""
+        if self.full:
+            return ""
+        text = self._held + text
+        self._held = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
+        piece = _whole(text[: len(text) - len(self._held)])
+        size = len(piece.encode())
+        if self._bytes + size > MAX_ANSWER_BYTES:
+            self.full = True
+            piece = piece.encode()[: MAX_ANSWER_BYTES - self._bytes].decode("utf-8", "ignore")
+            size = len(piece.encode())
+        self._bytes += size
+        if piece:
+            self._pieces.append(piece)
+        return piece
+
+    def label(self, label: str) -> str:
+        """End a cut answer with `label` on a line of its own; what to give out. An open code block is closed first."""
+        text = self.text
+        fence = open_fence(text)
+        newline = "" if not text or text.endswith("\n") else "\n"
+        piece = f"{newline}{fence}\n\n{label}" if fence else f"{newline}\n{label}"
+        self._pieces.append(piece)
+        return piece
+
+
+def open_fence(markdown: str) -> str:
+    """The fence that would close the code block open at the end of `markdown` (CommonMark 4.5); "" when none is."""
+    fence = ""
+    for match in _FENCE.finditer(markdown):
+        marks, rest = match.group(1), match.group(2)
+        if not fence:
+            if marks[0] == "~" or "`" not in rest:
+                fence = marks
+        elif marks[0] == fence[0] and len(marks) >= len(fence) and not rest.strip():
+            fence = ""
+    return fence
+
+
+def _whole(text: str) -> str:
+    """`text` with surrogate pairs joined and lone halves replaced by U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

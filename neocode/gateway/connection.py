@@ -63,8 +63,8 @@ class Connection(asyncio.Protocol):
 
     @property
     def busy(self) -> bool:
-        """True while a slow request is being answered."""
-        return self._call is not None
+        """True while a slow request is being answered to a client that has not gone."""
+        return self._call is not None and not self._eof
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Refuse other users and the 129th client without a byte."""

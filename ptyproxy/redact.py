@@ -1,11 +1,27 @@
 """Secrets out of captured text before it leaves the process. Invariants: a secret is masked whole or not at all,
 the mask says its kind (`[redacted:github-token]`), and redacting twice changes nothing.
+
+Finders look one after the other, the specific ones first, at a copy in which everything masked so far (masks that
+were in the input too) is filler of the same length; they go round until nobody finds more. So a text with masks reads
+like the text that they were made from, and offsets stay those of the input.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
 from typing import NamedTuple
+
+from ptyproxy import redact_blocks, redact_names, redact_places
+from ptyproxy.redact_filler import FILLER
+from ptyproxy.redact_rules import RULES, Rule
+from ptyproxy.redact_user import compile_user_pattern, find_user
+
+# Each round needs a find in the one before; more than two were never seen outside of made-up patterns.
+MAX_ROUNDS = 4
+
+_MASK = r"\[redacted:[a-z0-9-]+\]"
 
 
 class Mask(NamedTuple):
@@ -20,8 +36,42 @@ class Redacted(NamedTuple):
     """A text without secrets, how many were masked now, and how many of each kind."""
 
     text: str
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody calls here
     kinds: dict[str, int]
+
+
+Spans = Iterable[tuple[int, int, str]]
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
+class _Search:
+    """The working copy of one text and what was found in it."""
+
+    def __init__(self, text: str) -> None:
+        self.masks: list[Mask] = []
+        self.work = text
+        if "[redacted:" in text:
+            self._fill([Mask(m.start(), m.end(), "") for m in _compiled(_MASK).finditer(text)])
+
+    def take(self, find: Callable[[str], Spans]) -> None:
+        """Note what `find` finds and fill it; what is filler already is no find."""
+        found = [Mask(*span) for span in find(self.work)]
+        found = [mask for mask in found if self.work[mask.start : mask.end].strip(FILLER)]
+        if found:
+            self._fill(found)
+            self.masks += found
+
+    def _fill(self, masks: Sequence[Mask]) -> None:
+        parts: list[str] = []
+        at = 0
+        for start, end, _ in sorted(masks):
+            parts += self.work[at:start], FILLER * (end - max(at, start))
+            at = max(at, end)
+        self.work = "".join((*parts, self.work[at:]))
 
 
 class Redactor:
@@ -32,12 +82,71 @@ class Redactor:
     """
 
     def __init__(self, patterns: Sequence[str] = (), literals: Sequence[str] = ()) -> None:
-        raise NotImplementedError
+        self._patterns = [compile_user_pattern(pattern) for pattern in patterns]
+        self._literals = sorted({text for text in literals if text}, key=len, reverse=True)
 
     def find(self, text: str) -> list[Mask]:
         """The secrets of `text`, in order, not overlapping; masks already in it are not counted."""
-        raise NotImplementedError
+        search = _Search(text)
+        for _ in range(MAX_ROUNDS):
+            known = len(search.masks)
+            self._round(search)
+            if len(search.masks) == known:
+                break
+        return _merged(search.masks)
 
     def redact(self, text: str) -> Redacted:
         """`text` with every secret replaced by `[redacted:<kind>]`."""
-        raise NotImplementedError
+        masks = self.find(text)
+        if not masks:
+            return Redacted(text, 0, {})
+        parts: list[str] = []
+        kinds: dict[str, int] = {}
+        at = 0
+        for start, end, kind in masks:
+            parts += text[at:start], mask_text(kind)
+            kinds[kind] = kinds.get(kind, 0) + 1
+            at = end
+        return Redacted("".join((*parts, text[at:])), len(masks), kinds)
+
+    def _round(self, search: _Search) -> None:
+        for literal in self._literals:
+            search.take(partial(_occurrences, literal))
+        for pattern in self._patterns:
+            search.take(partial(find_user, pattern))
+        search.take(redact_blocks.find)
+        for rule in RULES:
+            if any(literal in search.work for literal in rule.literals):
+                search.take(partial(_matches, rule))
+        search.take(redact_places.find)
+        search.take(redact_names.find)
+
+
+def mask_text(kind: str) -> str:
+    """What stands in the text in place of a secret of `kind`."""
+    return f"[redacted:{kind}]"
+
+
+def _matches(rule: Rule, text: str) -> Spans:
+    pattern = _compiled(rule.pattern)
+    group = min(1, pattern.groups)
+    return ((*match.span(group), rule.kind) for match in pattern.finditer(text))
+
+
+def _occurrences(literal: str, text: str) -> Spans:
+    at = text.find(literal)
+    while at >= 0:
+        yield at, at + len(literal), "known-secret"
+        at = text.find(literal, at + len(literal))
+
+
+def _merged(masks: Sequence[Mask]) -> list[Mask]:
+    """In order, a mask that lies in another one gone: a later find may hold an earlier one and more."""
+    result: list[Mask] = []
+    for mask in sorted(masks, key=lambda m: (m.start, -m.end)):
+        if result and mask.start < result[-1].end:
+            last = result[-1]
+            result[-1] = last._replace(end=max(last.end, mask.end))
+        else:
+            result.append(mask)
+    return result

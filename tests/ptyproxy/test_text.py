@@ -14,8 +14,8 @@ from ptyproxy.text import Stripper, strip_sequences
 
 ESC = "\x1b"
 PIECES = st.sampled_from(
-    f"{ESC}|{ESC}[|{ESC}]|{ESC}P|{ESC}\\|\x07|\r|\n|\x08|\x9b|\x9d|\x9c|0;|5C|3D|K|2K|1K|9G|P|m|38;5;1m|tmux;|(B|AKIA|word "
-    "|中|\u200b|\u200d|\ud800|\x18".split("|")
+    f"{ESC}|{ESC}[|{ESC}]|{ESC}P|{ESC}\\|\x07|\r|\n|\x08|\x9b|\x9d|\x9c|0;|5C|3D|K|2K|1K|9G|P|m|38;5;1m|tmux;|(B|AKIA"
+    "|word |中|\u200b|\u200d|\ud800|\x18".split("|")
 )
 TEXT = st.one_of(st.lists(PIECES, max_size=40).map("".join), st.text(max_size=40))
 

@@ -1,0 +1,109 @@
+"""Secrets of many lines: private keys in PEM, OpenSSH, PGP and PuTTY form, and the data of a Kubernetes Secret.
+Invariant: a key block goes as a whole, also when the text has lost its beginning or its end; certificates stay.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+Span = tuple[int, int, str]
+
+_LABEL = r"(?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?"
+BEGIN = rf"-{{4,5}} ?BEGIN ({_LABEL}) ?-{{4,5}}"
+END = rf"-{{4,5}} ?END ({_LABEL}) ?-{{4,5}}"
+# A key's line: base64 or an armour header at the line's end, whatever a log put before it (time, service, quote).
+# In one line of JSON the newlines are the two characters `\n`.
+_BODY = r"(?:[^\n]{0,120}[\s|>:\]\"'])?(?:[A-Za-z0-9+/=\\]{12,}|(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]*)[\"',\\]*"
+_BASE64 = r"(?:[A-Za-z0-9+/=]|\\r?\\n|\\r|\\\\n)"
+
+_YAML_DATA = r"(?m)^([ ]*)(?:- )?(?:data|stringData):[ ]*\n((?:\1[ ]+\S[^\n]*(?:\n|\Z))+)"
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
+
+
+def find(text: str) -> Iterator[Span]:
+    """Spans of key blocks and of Secret values."""
+    if "PRIVATE KEY" in text:
+        yield from _pem(text)
+    if "PuTTY-User-Key-File" in text:
+        for match in _compiled(r"Private-Lines: \d+((?:\r?\n[A-Za-z0-9+/=]+)+)").finditer(text):
+            yield match.start(1), match.end(1), "private-key"
+    if "Secret" in text and "ata" in text:
+        yield from _kubernetes(text)
+
+
+def _pem(text: str) -> Iterator[Span]:
+    at = 0
+    while True:
+        begin = _compiled(BEGIN).search(text, at)
+        end = _compiled(END).search(text, at)
+        if begin is None and end is None:
+            return
+        if begin is None or (end is not None and end.start() < begin.start()):
+            assert end is not None
+            yield _body_before(text, at, end.start()), end.end(), "private-key"
+            at = end.end()
+            continue
+        following = _compiled(BEGIN).search(text, begin.end())
+        if end is not None and (following is None or end.start() < following.start()):
+            at = end.end()
+        else:
+            at = _body_after(text, begin.end())
+        yield begin.start(), at, "private-key"
+
+
+def _body_after(text: str, at: int) -> int:
+    """Where the key's text stops that has no end line: at the first line that cannot belong to it."""
+    at = _end_of(_BASE64 + "*", text, at)
+    newline = _compiled(r"[^\S\n]*\n")
+    body = _compiled(_BODY + r"[^\S\n]*(?=\n|\Z)|[^\S\n]*(?=\n\S*[A-Za-z0-9+/=]{40})")
+    while True:
+        gap = newline.match(text, at)
+        line = body.match(text, gap.end()) if gap else None
+        if not line:
+            return at
+        at = line.end()
+
+
+def _end_of(pattern: str, text: str, at: int) -> int:
+    match = _compiled(pattern).match(text, at)
+    return match.end() if match else at
+
+
+def _body_before(text: str, floor: int, end: int) -> int:
+    """Where the key's text starts that has no begin line."""
+    start = text.rfind("\n", floor, end) + 1 or floor
+    inline = _compiled(_BASE64 + r"+\Z").search(text[max(start, end - 65536) : end])
+    if inline:
+        start = end - (inline.end() - inline.start())
+        if start and text[start - 1] != "\n":
+            return start
+    body = _compiled(_BODY + r"[^\S\n]*\Z")
+    while start > floor:
+        above = max(floor, text.rfind("\n", floor, start - 1) + 1)
+        if not body.match(text[above : start - 1]):
+            break
+        start = above
+    return start
+
+
+def _kubernetes(text: str) -> Iterator[Span]:
+    """Values under `data:` and `stringData:` of a Secret, in YAML and JSON, whatever their names."""
+    if _compiled(r"(?m)^\s*kind: Secret\s*$").search(text):
+        for block in _compiled(r"(?m)^([ ]*)(?:- )?(?:data|stringData):[ ]*\n((?:\1[ ]+\S[^\n]*(?:\n|\Z))+)").finditer(
+            text
+        ):
+            for line in _compiled(r"(?m)^[ ]*[\w.-]+:[ ]+(\S[^\n]*?)[ ]*$").finditer(
+                text, block.start(2), block.end(2)
+            ):
+                if line.group(1) not in {"|", ">", "|-", ">-", '""', "''", "null"}:
+                    yield line.start(1), line.end(1), "kubernetes-secret"
+    if _compiled(r'"kind":\s*"Secret"').search(text):
+        for block in _compiled(r'"(?:data|stringData)":\s*\{([^{}]*)\}').finditer(text):
+            for value in _compiled(r'":\s*"([^"\n]+)"').finditer(text, block.start(1), block.end(1)):
+                yield value.start(1), value.end(1), "kubernetes-secret"

@@ -56,7 +56,7 @@ class OpenAIProvider:
     async def stream(self, request: AskRequest) -> AsyncIterator[Delta | Finish]:
         """See `Provider.stream`. Retries within `retry_budget_sec` as long as nothing was passed on."""
         backoff = Backoff(self._config.retry_budget_sec)
-        shown = False
+        passed_on = text_shown = False
         while True:
             failure: Failure | None = None
             try:
@@ -64,7 +64,8 @@ class OpenAIProvider:
                 try:
                     while items := await reply.read():
                         for item in items:
-                            shown = True
+                            passed_on = True
+                            text_shown = text_shown or (isinstance(item, Delta) and bool(item.text))
                             yield item
                 finally:
                     await reply.aclose()
@@ -72,9 +73,9 @@ class OpenAIProvider:
                 failure = caught
             if failure is None:
                 return
-            delay = backoff.next_delay(failure.retry_after) if failure.retry and not shown else None
+            delay = backoff.next_delay(failure.retry_after) if failure.retry and not passed_on else None
             if delay is None:
-                raise await self._final(failure, partial=shown)
+                raise await self._final(failure, partial=text_shown)
             await asyncio.sleep(delay)
 
     async def check(self) -> str:

@@ -14,6 +14,8 @@ from typing import Any, Literal
 import msgspec
 
 MAX_LINE_BYTES = 1024 * 1024  # a line, or the lines of one event, that grows beyond this is an attack or a bug
+MAX_JOINED_BYTES = 64 * 1024  # of an object spread over several data lines, which is tried again with each of them
+MAX_JOINED_LINES = 128  # a pretty-printed chunk has some fifty
 LINE_END = re.compile(rb"\r\n|\n|\r")
 BOM = b"\xef\xbb\xbf"
 
@@ -36,6 +38,7 @@ class SseParser:
         self._scanned = 0
         self._first = True
         self._pending = b""
+        self._pending_lines = 0
         self._name = ""
         self._overflowed = False
 
@@ -103,28 +106,35 @@ class SseParser:
             if value.startswith(b"[DONE]"):
                 events.append(Event("done"))
                 return
-        joined = self._pending + b"\n" + value if self._pending else value
-        if len(joined) > MAX_LINE_BYTES:
-            self._overflow(events)
+        elif self._starts_afresh(value):
+            self._end_of_event(events)
+            self._data(value, events)
             return
+        joined = self._pending + b"\n" + value if self._pending else value
         whole = decode_object(joined)
-        if whole is None and self._pending:
-            alone = decode_object(value)
-            if value.startswith(b"[DONE]") or (alone is not None and ("choices" in alone or "error" in alone)):
-                self._end_of_event(events)
-                self._data(value, events)
-                return
         if whole is None:
             self._pending = joined
-            return
-        self._pending = b""
-        events.append(Event("data", whole, self._name))
+            self._pending_lines += 1
+        else:
+            self._pending = b""
+            self._pending_lines = 0
+            events.append(Event("data", whole, self._name))
+
+    def _starts_afresh(self, value: bytes) -> bool:
+        """Whether what is pending is hopeless: too much of it, or `value` is the next event without a blank line."""
+        if self._pending_lines >= MAX_JOINED_LINES or len(self._pending) + len(value) > MAX_JOINED_BYTES:
+            return True
+        if value.startswith(b"[DONE]"):
+            return True
+        alone = decode_object(value)
+        return alone is not None and ("choices" in alone or "error" in alone)
 
     def _end_of_event(self, events: list[Event]) -> None:
         """What is still undecoded now stays so; only what began as JSON can have held text (`ping` has not)."""
         if self._pending.startswith((b"{", b"[")):
             events.append(Event("damaged"))
         self._pending = b""
+        self._pending_lines = 0
         self._name = ""
 
 

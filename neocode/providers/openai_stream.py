@@ -6,13 +6,12 @@ so with a finish_reason; at most MAX_ANSWER_CHARS of it are passed on.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from neocode.providers.base import Delta, Finish, Usage
 from neocode.providers.openai_errors import Caller, detail_of, from_detail
 from neocode.providers.openai_failure import Failure, failure
-from neocode.providers.openai_sse import MAX_LINE_BYTES, Event, SseParser, decode_object
+from neocode.providers.openai_sse import BOM, MAX_LINE_BYTES, Event, SseParser, decode_object
 from neocode.providers.openai_text import one_line, well_formed
 
 MAX_ANSWER_CHARS = 256 * 1024  # text plus thinking; the whole answer has to fit into one 1 MiB gateway frame
@@ -20,7 +19,6 @@ LENGTH_REASONS = frozenset({"length", "max_tokens"})
 # The server gave up in the middle: OpenRouter, vLLM, DeepSeek.
 CUT_REASONS = frozenset({"error", "abort", "aborted", "insufficient_system_resource"})
 BASE_URL_HINT = "check base_url; it usually ends in /v1"
-FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 
 
 class BodyDecoder:
@@ -36,20 +34,17 @@ class BodyDecoder:
     def feed(self, data: bytes) -> list[Event]:
         """Events that `data` completes. Raises Failure for a web page."""
         if not self._sniffed:
-            self._head += data
-            start = FIRST_BYTE.search(self._head)
-            if start is None:
-                self._head = b""  # white space says nothing
-                return []
+            self._head = (self._head + data).lstrip().removeprefix(BOM).lstrip()
+            if BOM.startswith(self._head):
+                return []  # nothing yet, or half of a byte order mark
             self._sniffed = True
             data, self._head = self._head, b""
-            if start.group() == b"<":
+            if data.startswith(b"<"):
                 raise failure(
                     f"{self._who.name}: {self._who.where} answered with a web page, not with its API", BASE_URL_HINT
                 )
-            if start.group() in (b"{", b"["):
+            if data.startswith((b"{", b"[")):
                 self._json = bytearray()
-                data = data[start.start() :]
         if self._json is None:
             return self._sse.feed(data)
         self._json += data

@@ -42,7 +42,7 @@ class SkillRegistry:
         for skill_id in ids:
             if self.instructions(skill_id) is None:
                 known = ", ".join(self.known()[:MAX_LISTED]) or "none"
-                raise AskRefused(f"unknown skill {skill_id[:64]!r}", f"known skills: {known}")
+                raise AskRefused(f"unknown skill {skill_id[:64]!r} (known: {known})")
 
     def instructions(self, skill_id: str) -> str | None:
         """The text of a skill without its front matter; None when there is no readable skill of that id."""

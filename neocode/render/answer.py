@@ -117,7 +117,7 @@ def _markdown(section: Section) -> str:
     for block in section.blocks:
         if isinstance(block, Prose):
             parts.extend(block.lines)
-        else:
+        elif any(line.strip() for line in block.lines):
             parts.extend(_fenced(block))
     return "\n".join(parts).strip()
 

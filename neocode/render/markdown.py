@@ -13,8 +13,8 @@ from neocode.render.sections import FenceTracker, compiled
 from neocode.render.wrap import styled, wrap
 from ptyproxy.sanitize import Sanitizer
 
-MAX_LINE_CHARS = 8192  # a longer line is cut here; a model writes none, and inline parsing is not linear
-MAX_BLOCK_CHARS = 16 * 1024  # a longer paragraph is shown in parts
+MAX_LINE_CHARS = 4096  # a longer line is cut here; a model writes none, and inline parsing is not linear
+MAX_BLOCK_CHARS = 8192  # a longer paragraph is shown in parts
 MAX_INDENT = 12  # columns; deeper nesting would leave no room for words
 CODE_INDENT = "  "
 

@@ -204,4 +204,6 @@ def normal_title(title: str) -> str:
     words = title.strip(" \t*_`:：.#").lower().split()
     while words and not any(character.isalpha() for character in words[0]):
         del words[0]
+    while words and not any(character.isalpha() for character in words[-1]):
+        del words[-1]  # "Fix 2"
     return " ".join(words)

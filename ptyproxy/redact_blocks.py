@@ -15,7 +15,10 @@ BEGIN = rf"-{{4,5}} ?BEGIN ({_LABEL}) ?-{{4,5}}"
 END = rf"-{{4,5}} ?END ({_LABEL}) ?-{{4,5}}"
 # A key's line: base64 or an armour header at the line's end, whatever a log put before it (time, service, quote).
 # In one line of JSON the newlines are the two characters `\n`.
-_BODY = r"(?:[^\n]{0,120}[\s|>:\]\"'])?(?:[A-Za-z0-9+/=\\]{12,}|(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]*)[\"',\\]*"
+_BODY = (
+    r"(?:[^\n]{0,120}[\s|>:\]\"'])?"
+    r"(?:[A-Za-z0-9+/=\\]{12,}|(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]*)[\"',\\]*"
+)
 _BASE64 = r"(?:[A-Za-z0-9+/=]|\\r?\\n|\\r|\\\\n)"
 
 _YAML_DATA = r"(?m)^([ ]*)(?:- )?(?:data|stringData):[ ]*\n((?:\1[ ]+\S[^\n]*(?:\n|\Z))+)"

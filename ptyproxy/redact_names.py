@@ -25,7 +25,8 @@ _FLAG = r"(?<![\w-])--?[\w-]{0,30}?" + _STEM + r"(?P<close>)(?P<sep>[ =])[ ]*(?=
 _ELEMENT = r"<" + r"(?:[\w.:-]{0,40}?)" + _STEM + r"(?P<close>)(?P<sep>>)(?=[^<\s])"
 # a pair of name and value in two fields: Kubernetes `name`/`value`, .NET `<add key= value=/>`, JSON of both
 _PAIR = (
-    r"[\"']?\b(?:name|key)[\"']?\s?[:=]\s?[\"']?(?P<name>[\w.-]{0,48}(?:pass|pwd|secret|token|key|cred)[\w.-]{0,48})[\"']?"
+    r"[\"']?\b(?:name|key)[\"']?\s?[:=]\s?[\"']?(?P<name>[\w.-]{0,48}(?:pass|pwd|secret|token|key|cred)[\w.-]{0,48})"
+    r"[\"']?"
     r"(?:,\s*|\s*\n\s*|\s+)[\"']?value[\"']?(?P<sep>\s?[:=]\s?)"
 )
 _NAME_BEFORE = 64
@@ -43,15 +44,14 @@ _CODE = (
     r"(?:\.|->)[a-zA-Z_][\w.]*"
 )
 _PATH = r"(?:[a-zA-Z]:[\\/]|~?/|\.{1,2}/)(?:[\w.@ -]+[\\/])*[\w.@-]*"
-_PROSE_WORDS = """a an and any are as at bad be boolean bool bytes by can cannot changed class contains could default
-denied detected does empty error expected expired failed field file for found function has have header if in incorrect int
-integer invalid is it length less list long mandatory manipulation may missing mismatch more must no not null number object
-of on one only optional or provided read rejected required revoked set should short string str succeeded success than that
-the this to too type unable unexpected unknown unset updated using value via was were when which will with without write
-wrong you your"""
-_FAULT_WORDS = (
-    "cannot could denied expired failed incorrect invalid missing must not rejected required unexpected wrong"
-)
+_PROSE_WORDS = """a an and any are as at bad be boolean bool bytes by can cannot changed class contains could
+default denied detected does empty error expected expired failed field file for found function has have header
+if in incorrect int integer invalid is it length less list long mandatory manipulation may missing mismatch more
+must no not null number object of on one only optional or provided read rejected required revoked set should
+short string str succeeded success than that the this to too type unable unexpected unknown unset updated using
+value via was were when which will with without write wrong you your"""
+_FAULT_WORDS = """cannot could denied expired failed incorrect invalid missing must not rejected required
+unexpected wrong"""
 _PROSE = frozenset(_PROSE_WORDS.split())
 _FAULTS = frozenset(_FAULT_WORDS.split())
 _PARSER_WORDS = ("unexpected", "invalid", "unknown", "unrecognized", "illegal", "expected", "missing", "near", "bad")

@@ -16,7 +16,8 @@ _OPEN = r"\\{0,4}[\"'`]?\]?[ \t]*[:=][ \t]*(?:b?\\{0,4}[\"'`]|\[)?[ \t]*"
 _AUTHORIZATION = (
     rf"(?:proxy-)?authorization{_OPEN}"
     r"(?:(?P<many>digest|aws4-hmac-sha256|oauth|hawk|hmac\w*|signature)[ \t]+(?P<rest>[^\n`]+)"
-    r"|(?:bearer|basic|token|negotiate|ntlm|api-?key|key|bot|sso-key|splunk|dpop|github-bearer)[ \t]+(?P<one>[^\s\"'`\]\\,;]+)"
+    r"|(?:bearer|basic|token|negotiate|ntlm|api-?key|key|bot|sso-key|splunk|dpop|github-bearer)[ \t]+"
+    r"(?P<one>[^\s\"'`\]\\,;]+)"
     r"|(?P<bare>[^\s\"'`\]\\,;]+))"
 )
 _COOKIE = rf"(?:set-)?cookie2?{_OPEN}(?P<value>[^\s=\"'`;,]{{1,80}}=[^\n\"'`\]\\]+)"
@@ -52,6 +53,13 @@ _COMMANDS = (
 _SQL_PASSWORD = r"(?i)\b(?:user|role|login|with|encrypted)\s[^\n;]{0,80}?\bpassword\s+(?P<value>'[^'\n]+')"
 _BEARER = r"\bbearer\s+(?P<value>[a-z0-9._~+/=-]{16,})"
 
+_PLACEHOLDER = (
+    r"<[^<>]*>|\$\{[^{}]*\}?|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+(?:->\w+)*|\$\(.*|\$env:\w+|%[A-Za-z_]\w*%"
+    r"|\{\{?[^{}]*\}?\}|\[[A-Za-z _-]+\]|\([A-Za-z _-]+\)"
+    r"|(?:your|my|the|insert|enter|replace)[-_ ]?\w*[-_ ](?:here|token|key|password|secret)[\w-]*"
+    r"|(?i:redacted|hidden|masked|filtered|null|nil|none|undefined|true|false|yes|no|n/a|not[-_ ]set|unset|empty)"
+)
+
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -80,13 +88,7 @@ def is_placeholder(value: str) -> bool:
         return True
     if "***" in value or "•••" in value:
         return True
-    return bool(
-        _compiled(
-            r"<[^<>]*>|\$\{[^{}]*\}?|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+(?:->\w+)*|\$\(.*|\$env:\w+|%[A-Za-z_]\w*%|\{\{?[^{}]*\}?\}|\[[A-Za-z _-]+\]|\([A-Za-z _-]+\)"
-            r"|(?:your|my|the|insert|enter|replace)[-_ ]?\w*[-_ ](?:here|token|key|password|secret)[\w-]*"
-            r"|(?i:redacted|hidden|masked|filtered|null|nil|none|undefined|true|false|yes|no|n/a|not[-_ ]set|unset|empty)"
-        ).fullmatch(value)
-    )
+    return bool(_compiled(_PLACEHOLDER).fullmatch(value))
 
 
 def _candidates(text: str, low: str) -> Iterator[Span]:

@@ -49,8 +49,11 @@ class Line:
         """The ids of the model list. Raises Failure, ProviderError."""
         incoming = await self._begin(self._endpoint.models_path, None, who)
         raw = bytearray()
+        end = time.monotonic() + self._config.first_byte_timeout_sec
         try:
-            while (piece := await incoming.read(self._config.idle_timeout_sec)) is not None:
+            while (
+                piece := await incoming.read(min(self._config.idle_timeout_sec, end - time.monotonic()))
+            ) is not None:
                 raw += piece
                 if len(raw) > MAX_LIST_BYTES:
                     raise oversize(who)
@@ -117,12 +120,18 @@ class Incoming:
         self._first = await self._next()
 
     async def read(self, timeout: float) -> bytes | None:
-        """The next piece, None at the end. Raises Failure; TimeoutError after `timeout` seconds without one."""
+        """The next piece, None at the end. Raises Failure, of kind "timeout" after `timeout` seconds without one."""
         if self._first is not None:
             piece, self._first = self._first, None
             return piece
-        with anyio.fail_after(timeout):
+        with anyio.move_on_after(timeout):
             return await self._next()
+        raise failure(
+            f"{self._who.name}: {self._who.where} fell silent in the middle of the answer (time-out)",
+            "ask again, or raise the provider's idle_timeout_sec",
+            code="TIMEOUT",
+            kind="timeout",
+        )
 
     async def drain(self) -> None:
         """Read what little is left, so that the connection can be used again."""
@@ -186,21 +195,10 @@ class Reply:
             patience = min(patience, TAIL_GRACE_SEC)
         try:
             return await self._incoming.read(patience)
-        except TimeoutError:
-            if not self._answer.finishing:
-                raise self._silent() from None
         except Failure:
             if not self._answer.finishing:
                 raise
         return None
-
-    def _silent(self) -> Failure:
-        return failure(
-            f"{self._who.name}: {self._who.where} fell silent in the middle of the answer (time-out)",
-            "ask again, or raise the provider's idle_timeout_sec",
-            code="TIMEOUT",
-            kind="timeout",
-        )
 
     def _decode(self, piece: bytes | None) -> list[Delta | Finish]:
         """A failure is kept for the next read, so that the text before it is never lost."""

@@ -36,8 +36,11 @@ class ModelServer(NamedTuple):
 
 
 @contextlib.contextmanager
-def model_server(*, slots: int = 4, context: int = 4096, threads: int = 2) -> Iterator[ModelServer]:
+def model_server(*, slots: int = 4, context: int = 4096, threads: int = 1) -> Iterator[ModelServer]:
     """Run the server with `slots` parallel answers of at most `context` tokens each (prompt included).
+
+    One thread by default: llama.cpp's threads spin while they wait for each other, which on a busy machine takes
+    fifteen times as long.
 
     Raises RuntimeError with the end of its log when it does not come up in time.
     """

@@ -111,7 +111,8 @@ def fit_turns(turns: Sequence[Turn], budget: int) -> tuple[Turn, ...]:
     costs = [estimate_tokens(text) for text in texts]
     if sum(costs) <= room:
         return tuple(turns)
-    weights = [_CURRENT_WEIGHT if turn is turns[-1] else 1 for turn in turns for _ in turn.pieces()]
+    older = len(texts) - len(turns[-1].pieces())
+    weights = [1] * older + [_CURRENT_WEIGHT] * (len(texts) - older)
     level = _water_level(costs, weights, room)
     cut = [
         text if cost <= level * weight else cut_tokens(text, int(level * weight))

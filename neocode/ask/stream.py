@@ -1,6 +1,6 @@
 """One provider call of an ask: its pieces to the caller, its generator closed, its end judged.
 
-Invariant: when `stream_answer` has returned or raised, the provider's generator is closed or was given up on in the log.
+Invariant: when `stream_answer` has returned or raised, the provider's generator is closed or was given up (a log line).
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def tokens(self) -> int:
         """An upper bound of what the rendered turn costs, by the estimate."""
-        return self.frame_tokens() + estimate_tokens("\n".join(self.pieces()))
+        return self.frame_tokens() + estimate_tokens("".join(self.pieces()))
 
     def frame_tokens(self) -> int:
         """The part of `tokens` that cutting the pieces cannot lower."""

@@ -29,7 +29,8 @@ def lint(rules: Sequence[Rule]) -> list[str]:
 def lint_rule(rule: Rule) -> list[str]:
     """What is wrong with one rule."""
     try:
-        groups = set(rule.regex().groupindex)
+        named = set(rule.regex().groupindex)
+        groups = named | {name.rstrip("0123456789") for name in named}
         for pattern in (rule.unless, rule.unless_anywhere, rule.command):
             compiled(pattern)
     except re.error as error:

@@ -78,7 +78,11 @@ def _gates_open(rule: Rule, text: str, context: AskContext) -> bool:
 
 
 def _hit(rule: Rule, match: re.Match[str], log: LogText) -> Hit:
-    groups = {name: value for name, value in match.groupdict().items() if value is not None}
+    groups: dict[str, str] = {}
+    for name, value in match.groupdict().items():
+        if value is not None:
+            groups[name] = value
+            groups.setdefault(name.rstrip("0123456789"), value)  # `file2` of another branch is `file` too
     first, last = log.line_of(match.start()), log.line_of(max(match.start(), match.end() - 1))
     return Hit(rule, {**rule.defaults, **groups}, first, last, match.end())
 
@@ -108,10 +112,10 @@ def _is_new(hit: Hit, chosen: list[Hit], log: LogText) -> bool:
 
 
 def _same_fault(hit: Hit, other: Hit, log: LogText) -> bool:
-    if hit.rule.id == other.rule.id:
-        return hit.groups == other.groups
     if hit.first <= other.last and other.first <= hit.last:
         return True
+    if hit.rule.id == other.rule.id:  # with other names it is another fault; with fewer only less was said of it
+        return hit.groups.items() <= other.groups.items() or other.groups.items() <= hit.groups.items()
     if hit.rule.tool != other.rule.tool:
         return False
     gap = max(hit.first - other.last, other.first - hit.last)

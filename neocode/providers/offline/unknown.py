@@ -16,7 +16,8 @@ from neocode.providers.offline.select import shell_kind, system
 MAX_LINES = 5
 _STRONG = re.compile(
     r"(?i)\b(?:fatal|panic(?:ked)?|exception|traceback|segmentation fault|abort(?:ed)?|refused|denied|undefined"
-    r"|unable to|cannot|can't|could not|couldn't|no such|not found|missing|unexpected|unknown|unsupported|timed? ?out|invalid)\b"
+    r"|unable to|cannot|can't|could not|couldn't|no such|not found|missing|unexpected|unknown|unsupported|timed? ?out"
+    r"|invalid)\b"
 )
 _WEAK = re.compile(
     r"(?i)\berr(?:or)?s?\b|(?:[A-Z][a-z]+)+(?:Error|Exception)\b|\bfail(?:ed|ure|ures|s)?\b|\bE\d{3,4}\b"

@@ -55,9 +55,11 @@ def read_token(path: Path) -> str:
         if os.path.islink(path):
             raise ConfigError(f"the token file {path} is a symlink", "replace it by a file of your own") from None
         raise ConfigError(f"cannot read the token file {path}: {error.strerror}", "check its mode") from error
-    with os.fdopen(fd, "rb") as file:
+    try:
         _check(path, os.fstat(fd))
-        raw = file.read(MAX_FILE_BYTES)
+        raw = os.read(fd, MAX_FILE_BYTES)
+    finally:
+        os.close(fd)
     try:
         content = msgspec.json.decode(raw, type=_AuthFile)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -30,6 +30,7 @@ ProtocolT = TypeVar("ProtocolT", bound=asyncio.BaseProtocol)
 MAX_PATH_BYTES = 107 if sys.platform == "linux" else 103  # sun_path of unix(7) and unix(4), less its NUL
 SOCKET_UMASK = 0o177
 BACKLOG = 256  # clients that may wait while the loop is busy; more than the connections we allow
+ACCEPT_BATCH = 16  # in one turn of the loop; more, from a peer that only comes and goes, would fill the 128 places
 RETRY_SEC = 0.01  # a full backlog empties within one turn of the server's loop
 LOCK_SUFFIX = ".lock"
 
@@ -144,7 +145,8 @@ async def listen(address: str, factory: Callable[[], asyncio.BaseProtocol]) -> L
         os.umask(previous)
     identity = _identity(address)
     sock.setblocking(False)
-    server = await asyncio.get_running_loop().create_unix_server(factory, sock=sock, backlog=BACKLOG)
+    server = await asyncio.get_running_loop().create_unix_server(factory, sock=sock, backlog=ACCEPT_BATCH)
+    sock.listen(BACKLOG)  # asyncio has one number for both
     return Listener(address, server, identity)
 
 

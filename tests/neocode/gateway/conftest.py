@@ -6,7 +6,6 @@ import asyncio
 import importlib.util
 import json
 import shutil
-import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -149,6 +148,27 @@ def gw() -> SimpleNamespace:
             sys.executable, script, "--listen", endpoint.address, "--token-file", str(endpoint.token_file), *extra,
         ]  # fmt: skip
 
+    async def attack(endpoint: Endpoint, name: str, count: int) -> asyncio.subprocess.Process:
+        """Start an attack; it is under way when this returns."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            str(HERE / "attack.py"),
+            endpoint.address,
+            str(endpoint.token_file),
+            name,
+            str(count),
+            stdout=asyncio.subprocess.PIPE,
+        )
+        assert process.stdout is not None
+        assert await asyncio.wait_for(process.stdout.readline(), 20) == b"attacking\n"
+        return process
+
     return SimpleNamespace(
-        FakeAsk=FakeAsk, Raw=Raw, serve=serve, run=run, until=until, daemon_argv=daemon_argv, socket=socket
+        attack=attack,
+        FakeAsk=FakeAsk,
+        Raw=Raw,
+        serve=serve,
+        run=run,
+        until=until,
+        daemon_argv=daemon_argv,
     )

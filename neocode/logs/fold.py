@@ -1,0 +1,86 @@
+"""Repeated lines as one line and a count. Invariant: lines that are no part of a long run stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from neocode.logs.errorlines import shape
+
+# Runs of so many lines are folded: equal ones, and ones that differ in numbers only.
+EQUAL_RUN = 3
+SIMILAR_RUN = 5
+
+
+class Run:
+    """Lines of one shape in a row: the first four, the last, how many; bytes [start, end) of the stream."""
+
+    __slots__ = ("count", "end", "equal", "first", "last", "shape", "start")
+
+    def __init__(self, line: bytes, start: int) -> None:
+        self.first = [line]
+        self.last = line
+        self.shape = shape(line)
+        self.count = 1
+        self.equal = True
+        self.start = start
+        self.end = start + len(line) + 1
+
+    def take(self, line: bytes) -> bool:
+        """Add `line` if it continues the run."""
+        if line != self.last:
+            if shape(line) != self.shape:
+                return False
+            self.equal = False
+        self.last = line
+        self.count += 1
+        self.end += len(line) + 1
+        if self.count < SIMILAR_RUN:
+            self.first.append(line)
+        return True
+
+    def join(self, other: Run) -> bool:
+        """Add the run `other` that follows directly, if it continues this one."""
+        if other.shape != self.shape:
+            return False
+        self.equal = self.equal and other.equal and other.last == self.last
+        self.first = (self.first + other.first)[: SIMILAR_RUN - 1]
+        self.count += other.count
+        self.last = other.last
+        self.end = other.end
+        return True
+
+    def lines(self) -> list[bytes]:
+        """What stands for the run in the text."""
+        if self.equal and self.count >= EQUAL_RUN:
+            return _repeated(self.last, self.count)
+        if self.count >= SIMILAR_RUN:
+            return [self.first[0], b"[... %d similar lines ...]" % (self.count - 2), self.last]
+        return self.first
+
+    def size(self) -> int:
+        """Bytes of `lines()` with their newlines."""
+        return sum(len(line) + 1 for line in self.lines())
+
+
+def fold(lines: Iterable[bytes], start: int, runs: list[Run] | None = None) -> list[Run]:
+    """Append `lines`, which begin at offset `start`, to `runs`."""
+    runs = [] if runs is None else runs
+    for line in lines:
+        if not runs or not runs[-1].take(line):
+            runs.append(Run(line, start))
+        start += len(line) + 1
+    return runs
+
+
+def fold_equal(lines: Iterable[bytes]) -> list[bytes]:
+    """`lines` with runs of equal ones folded."""
+    result: list[bytes] = []
+    for line, group in groupby(lines):
+        count = sum(1 for _ in group)
+        result += _repeated(line, count) if count >= EQUAL_RUN and line.strip() else [line] * count
+    return result
+
+
+def _repeated(line: bytes, count: int) -> list[bytes]:
+    return [line, b"[... the line above repeated %d more times ...]" % (count - 1)]

@@ -1,0 +1,253 @@
+"""The part of a log worth reading: head, tail and windows around failures. Invariants: one pass, memory bounded by the
+limit and a block, whole lines only, and every edge where something is left out has a margin beyond it that is only
+there for the redactor to see secrets whole.
+
+Offsets count bytes of the blocks fed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from neocode.logs import errorlines
+from neocode.logs.fold import Run, fold
+
+HEAD_SHARE = 0.2
+TAIL_SHARE = 0.3
+# Lines and bytes around a failing line; below it stand the notes and the stack, above it the command.
+LINES_BEFORE = 4
+LINES_AFTER = 10
+BYTES_BEFORE = 600
+BYTES_AFTER = 1400
+# Windows remembered: the first ones often hold the cause, the last ones weigh most.
+FIRST_WINDOWS = 3
+LAST_WINDOWS = 48
+# How far the tail looks back over a block to fill itself, at first; four times as far when all of it repeats.
+TAIL_REACH = 32 * 1024
+# A head that never fills because the log repeats itself is closed after so much.
+HEAD_REACH = 4 << 20
+
+
+class Segment(NamedTuple):
+    """Lines that follow each other. The first `lead` and last `trail` ones are margin. Bytes [start, end)."""
+
+    lines: list[bytes]
+    lead: int
+    trail: int
+    start: int
+    end: int
+
+
+class _Window(NamedTuple):
+    start: int
+    data: bytes
+    lead: int
+    trail: int
+    grade: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.data)
+
+
+class Reducer:
+    """Feed blocks of whole lines, then `finish`. `limit`: bytes to keep; `margin`: bytes beyond each edge."""
+
+    def __init__(self, limit: int, margin: int) -> None:
+        self._limit = limit
+        self._margin = margin
+        self._head: list[Run] = []
+        self._head_open = True
+        self._tail: list[Run] = []
+        self._first: list[_Window] = []
+        self._last: dict[bytes, _Window] = {}
+        self._carry = b""
+        self._scanned = 0  # bytes of the carry that were searched already
+        self._offset = 0  # of the end of the carry
+
+    def feed(self, block: bytes) -> None:
+        """Take in one block; every line in it ends in a newline, the last one of the log need not."""
+        if not block.endswith(b"\n"):
+            block += b"\n"
+        self._extend_head(block)
+        self._extend_tail(block)
+        self._search(self._carry + block, final=False)
+        self._offset += len(block)
+
+    def finish(self) -> list[Segment]:
+        """What is kept, in order, not overlapping."""
+        self._search(self._carry, final=True)
+        head, head_margin = _take(self._head, self._limit * HEAD_SHARE, self._margin)
+        head_end = head[-1].end if head else 0
+        back, tail_margin = _take(self._tail[::-1], self._limit * TAIL_SHARE, self._margin)
+        tail = [run for run in back[::-1] if run.start >= head_end]
+        tail_margin = min(tail_margin, len(tail))
+        tail_start = tail[0].start if tail else self._offset
+        segments = [_segment(head, 0, head_margin)] if head else []
+        segments += self._windows(head_end, tail_start)
+        if tail:
+            segments.append(_segment(tail, tail_margin, 0))
+        return _seams(segments, self._offset)
+
+    def _extend_head(self, block: bytes) -> None:
+        if not self._head_open:
+            return
+        want = self._limit * HEAD_SHARE + self._margin
+        at = 0
+        while at < len(block):
+            end = block.find(b"\n", min(at + TAIL_REACH, len(block) - 1)) + 1
+            fold(block[at : end - 1].split(b"\n"), self._offset + at, self._head)
+            at = end
+            if sum(run.size() for run in self._head[:-1]) > want or self._head[-1].end > HEAD_REACH:
+                self._head_open = False
+                return
+
+    def _extend_tail(self, block: bytes) -> None:
+        want = self._limit * TAIL_SHARE + self._margin
+        reach = TAIL_REACH
+        while True:
+            at = block.rfind(b"\n", 0, max(0, len(block) - reach)) + 1
+            runs = fold(block[at:-1].split(b"\n"), self._offset + at)
+            if at == 0 or sum(run.size() for run in runs[1:]) > want:
+                break
+            reach *= 4
+        if at == 0:
+            if self._tail and self._tail[-1].join(runs[0]):
+                runs = runs[1:]
+            runs = self._tail + runs
+        size = 0
+        keep = len(runs)
+        while keep and size <= want:
+            keep -= 1
+            size += runs[keep].size()
+        self._tail = runs[keep:]
+
+    def _search(self, data: bytes, final: bool) -> None:
+        """Search what is new in `data` (the carry and a block), leave what needs the next block's lines."""
+        base = self._offset - len(self._carry)
+        end = len(data) if final else data.rfind(b"\n", 0, max(0, len(data) - BYTES_AFTER - self._margin)) + 1
+        if end > self._scanned:
+            low = data[self._scanned : end].lower()
+            for at, mark in errorlines.find(low):
+                self._remember(data, base, self._scanned + at, mark)
+        else:
+            end = self._scanned
+        keep = data.rfind(b"\n", 0, max(0, end - BYTES_BEFORE - self._margin)) + 1
+        self._carry = data[keep:]
+        self._scanned = end - keep
+
+    def _remember(self, data: bytes, base: int, at: int, mark: int) -> None:
+        start = _lines_back(data, at, LINES_BEFORE, BYTES_BEFORE)
+        end = _lines_on(data, at, LINES_AFTER, BYTES_AFTER)
+        outer_start = _lines_back(data, start, self._margin, self._margin)
+        outer_end = _lines_on(data, end, self._margin, self._margin) if end < len(data) else end
+        window = _Window(
+            base + outer_start,
+            data[outer_start:outer_end],
+            data.count(b"\n", outer_start, start),
+            data.count(b"\n", end, outer_end),
+            mark,
+        )
+        if len(self._first) < FIRST_WINDOWS and (not self._first or window.start >= self._first[-1].end):
+            self._first.append(window)
+        line_end = data.find(b"\n", at)
+        key = errorlines.shape(data[at:line_end])
+        self._last.pop(key, None)
+        self._last[key] = window
+        if len(self._last) > LAST_WINDOWS:
+            del self._last[next(iter(self._last))]
+
+    def _windows(self, floor: int, ceiling: int) -> list[Segment]:
+        """The windows that fit, best first: the last grave one, the first grave one, then grave before mild and late
+        before early; in the order of the log."""
+        late = sorted(self._last.values(), key=lambda w: (w.grade, w.start), reverse=True)
+        early = sorted(self._first, key=lambda w: (-w.grade, w.start))
+        room = self._limit * (1 - HEAD_SHARE - TAIL_SHARE)
+        chosen: list[Segment] = []
+        for window in [*late[:1], *early[:1], *late[1:], *early[1:]]:
+            segment = _clip(window, floor, ceiling, chosen)
+            if segment is None:
+                continue
+            size = sum(len(line) + 1 for line in segment.lines[segment.lead : len(segment.lines) - segment.trail])
+            if size <= room:
+                room -= size
+                chosen.append(segment)
+        return sorted(chosen, key=lambda segment: segment.start)
+
+
+def _take(runs: list[Run], want: float, margin: int) -> tuple[list[Run], int]:
+    """The first runs up to `want` bytes and those of the margin after them; how many the margin has."""
+    size = 0
+    taken = 0
+    while taken < len(runs) and (size + runs[taken].size() <= want or not taken):
+        size += runs[taken].size()
+        taken += 1
+    last = taken
+    size = 0
+    while last < len(runs) and size < margin:
+        size += runs[last].size()
+        last += 1
+    return runs[:last], last - taken
+
+
+def _segment(runs: list[Run], lead: int, trail: int) -> Segment:
+    folded = [run.lines() for run in runs]
+    return Segment(
+        [line for lines in folded for line in lines],
+        sum(len(lines) for lines in folded[:lead]),
+        sum(len(lines) for lines in folded[len(folded) - trail :]),
+        runs[0].start,
+        runs[-1].end,
+    )
+
+
+def _clip(window: _Window, floor: int, ceiling: int, others: list[Segment]) -> Segment | None:
+    """The window's lines in [floor, ceiling) that no other segment has."""
+    lines = window.data[:-1].split(b"\n") if window.data.endswith(b"\n") else window.data.split(b"\n")
+    start, end, lead, trail = window.start, window.end, window.lead, window.trail
+    for other in others:
+        if other.start <= start < other.end:
+            floor = max(floor, other.end)
+        elif start < other.start < end:
+            ceiling = min(ceiling, other.start)
+    while lines and start < floor:
+        start += len(lines.pop(0)) + 1
+        lead = max(0, lead - 1)
+    while lines and end > ceiling:
+        end -= len(lines.pop()) + 1
+        trail = max(0, trail - 1)
+    if len(lines) <= lead + trail or start >= end:
+        return None
+    return Segment(lines, lead, trail, start, end)
+
+
+def _seams(segments: list[Segment], total: int) -> list[Segment]:
+    """Segments without margin where nothing is left out between them or at the log's ends."""
+    result = []
+    for i, segment in enumerate(segments):
+        lead = 0 if segment.start == (segments[i - 1].end if i else 0) else segment.lead
+        trail = 0 if segment.end == (segments[i + 1].start if i + 1 < len(segments) else total) else segment.trail
+        result.append(segment._replace(lead=lead, trail=trail))
+    return result
+
+
+def _lines_back(data: bytes, at: int, lines: int, limit: int) -> int:
+    """The offset of the line at most `lines` lines and `limit` bytes before the line at `at`."""
+    floor = max(0, at - limit)
+    for _ in range(lines):
+        newline = data.rfind(b"\n", floor, max(floor, at - 1))
+        if newline < 0:
+            return 0 if floor == 0 else at
+        at = newline + 1
+    return at
+
+
+def _lines_on(data: bytes, at: int, lines: int, limit: int) -> int:
+    """The offset after at most `lines` lines and `limit` bytes from `at`, at least one line."""
+    end = data.find(b"\n", at) + 1 or len(data)
+    for _ in range(lines):
+        following = data.find(b"\n", end, at + limit) + 1
+        if not following:
+            break
+        end = following
+    return end

@@ -3,7 +3,8 @@
 The decision, made once over all kept lines that are not UTF-8 (UTF-16 was recognised before): GBK when they decode as
 such and nearly all of their double bytes lie where common characters do; else cp1252, with its five undefined bytes as
 U+FFFD. Two languages of one byte each cannot be told apart without a dictionary; the few bytes of a wrong guess stay
-readable around them. A line with NUL or many control bytes is no text: of it the printable runs stay, as `strings` shows.
+readable around them. A line with NUL or many control bytes is no text: of it the printable runs stay, as `strings`
+shows them.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ _END = rb"-{4,5} ?END " + _LABEL + rb" ?-{4,5}"
 _INLINE = rb"(?:[A-Za-z0-9+/=]|\\r|\\n|\\\\n)*"
 # base64 at the end of a line, whatever a log put before it (time, service, quote mark); armour headers; nothing
 _BODY_LINE = (
-    rb"(?:[^\n]{0,120}[\s|>:\]\"'])?(?:[A-Za-z0-9+/=\\]{12,}|(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]*)[\"',\\]*\s*"
+    rb"(?:[^\n]{0,120}[\s|>:\]\"'])?"
+    rb"(?:[A-Za-z0-9+/=\\]{12,}|(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]*)[\"',\\]*\s*"
     rb"|[\s|>]*|=[A-Za-z0-9+/]{4}\s*"
 )
 

@@ -23,7 +23,7 @@ BYTES_AFTER = 1400
 FIRST_WINDOWS = 3
 LAST_WINDOWS = 48
 # How far the tail looks back over a block to fill itself, at first; four times as far when all of it repeats.
-TAIL_REACH = 32 * 1024
+TAIL_REACH = 16 * 1024
 # A head that never fills because the log repeats itself is closed after so much.
 HEAD_REACH = 4 << 20
 

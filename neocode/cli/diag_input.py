@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import os
 import stat
-import sys
 import threading
 from pathlib import Path
 from typing import BinaryIO
@@ -19,6 +18,7 @@ from neocode.errors import UsageError
 NOTICE_AFTER_SEC = 0.3  # an ordinary `cmd | neocode diag` delivers its first byte sooner
 FIRST_READ_BYTES = 64 * 1024
 STDIN_FD = 0
+STDERR_FD = 2
 
 
 def open_log(error_log: str | None, file: str | None) -> BinaryIO | None:
@@ -65,11 +65,15 @@ def open_stdin() -> BinaryIO | None:
         raise UsageError(f"cannot read standard input: {error.strerror}", "use --file PATH") from error
     finally:
         notice.cancel()
+        notice.join()  # a thread inside a write while the interpreter ends would abort it
     return io.BufferedReader(_Prefixed(first)) if first else None
 
 
 def _say_waiting() -> None:
-    print("neocode: waiting for a log on standard input; Ctrl-C stops", file=sys.stderr, flush=True)
+    try:
+        os.write(STDERR_FD, b"neocode: waiting for a log on standard input; Ctrl-C stops\n")
+    except OSError:
+        pass  # nobody to tell
 
 
 class _Prefixed(io.RawIOBase):

@@ -6,6 +6,7 @@ Invariants: only the chosen command's module is imported; nothing prints a trace
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -17,6 +18,9 @@ from neocode.cli.options import GLOBAL_DEFAULTS, add_global_options
 from neocode.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, NeocodeError
 
 EXIT_READER_GONE = 141  # 128 + SIGPIPE, what a C program dies of when `| head` has had enough
+
+# what a write to stdout can fail with: disk full, quota, size limit, device error
+OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 # command -> (module, what `neocode --help` says of it)
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -94,13 +98,28 @@ def guarded(argv: list[str]) -> int:
     except BrokenPipeError:
         silence_stdout()
         return EXIT_READER_GONE
+    except OSError as error:
+        if error.errno not in OUTPUT_ERRORS or error.filename is not None:
+            return report_fault(error)
+        return report_lost_output(error)
     except Exception as error:  # the last line of defence: a fault of ours must not print a traceback
-        if os.environ.get("NEOCODE_DEBUG"):
-            raise
-        name = type(error).__name__
-        detail = " ".join(str(error).split())[:200]
-        print(f"neocode: internal error ({name}: {detail}); set NEOCODE_DEBUG=1 to see where", file=sys.stderr)
-        return EXIT_FAILED
+        return report_fault(error)
+
+
+def report_fault(error: Exception) -> int:
+    """One line for what should not have happened."""
+    if os.environ.get("NEOCODE_DEBUG"):
+        raise error
+    detail = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    print(f"neocode: internal error ({detail}); set NEOCODE_DEBUG=1 to see where", file=sys.stderr)
+    return EXIT_FAILED
+
+
+def report_lost_output(error: OSError) -> int:
+    """One line for an output that cannot be written; nothing more is tried on it."""
+    silence_stdout()
+    print(f"neocode: cannot write the output: {error.strerror}", file=sys.stderr)
+    return EXIT_FAILED
 
 
 def silence_stdout() -> None:
@@ -119,7 +138,5 @@ def entry() -> NoReturn:
         silence_stdout()
         code = EXIT_READER_GONE
     except OSError as error:
-        print(f"neocode: cannot write the output: {error.strerror}", file=sys.stderr)
-        silence_stdout()
-        code = code or EXIT_FAILED
+        code = report_lost_output(error)
     sys.exit(code)

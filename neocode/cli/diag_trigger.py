@@ -1,0 +1,99 @@
+"""`neocode diag`, `-i` and `auto` without a log: tell a running neocode shell what to do, through the gateway.
+
+Invariant: this never starts a daemon. Without one there can be no shell to talk to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+from secrets import token_hex
+from typing import Any
+
+from neocode.errors import ShellTargetError
+from neocode.gateway.client import GatewayAbsent, GatewayClient
+from neocode.gateway.endpoint import resolve_endpoint
+from ptyproxy.sanitize import sanitize_line
+
+SESSION_ENV = "NEOCODE_SHELL_SESSION"
+NO_SHELL_HINT = "start one with neocode shell, or give a log: --error-log TEXT, --file PATH, or pipe it in"
+FIELD_CHARS = 60  # of one field in the list of shells
+
+
+def trigger(args: argparse.Namespace, action: str) -> int:
+    """Deliver `action` and say to whom. Raises ShellTargetError (no, several or a busy shell)."""
+    return asyncio.run(_trigger(args, action))
+
+
+async def _trigger(args: argparse.Namespace, action: str) -> int:
+    endpoint = resolve_endpoint(args.gateway, args.token_file)
+    try:
+        client = await GatewayClient.open(endpoint)
+    except GatewayAbsent:
+        raise ShellTargetError("no neocode shell is running", NO_SHELL_HINT) from None
+    async with client:
+        shells = (await client.call("gateway.listShells", {})).get("shells", [])
+        target = choose_shell(shells, args.session, os.environ.get(SESSION_ENV, ""))
+        await client.bind(f"cli-{os.getpid()}-{token_hex(4)}", role="cli")
+        result = await _deliver(client, action, target)
+    print(result, flush=True)
+    return 0
+
+
+def choose_shell(shells: list[dict[str, Any]], wanted: str, ours: str) -> dict[str, Any]:
+    """The shell that is meant: `--session`, else a live `$NEOCODE_SHELL_SESSION`, else the only one.
+
+    Raises:
+        ShellTargetError: none, or several (they are listed).
+    """
+    by_id = {str(shell.get("session_id", "")): shell for shell in shells}
+    if wanted:
+        if wanted not in by_id:
+            raise ShellTargetError(
+                f"no active shell for session {wanted}: target role stream is unavailable", _others(shells)
+            )
+        return by_id[wanted]
+    if ours in by_id:
+        return by_id[ours]
+    if not shells:
+        raise ShellTargetError("no neocode shell is running", NO_SHELL_HINT)
+    if len(shells) > 1:
+        raise ShellTargetError(
+            "multiple target role sessions are active, specify session_id",
+            f"name one with --session: {describe(shells)}",
+        )
+    return shells[0]
+
+
+def _others(shells: list[dict[str, Any]]) -> str:
+    return f"running: {describe(shells)}" if shells else NO_SHELL_HINT
+
+
+def describe(shells: list[dict[str, Any]]) -> str:
+    """The shells in one line: id, cwd, last command and its exit code."""
+    return " | ".join(
+        f"{_field(shell, 'session_id')} in {_field(shell, 'cwd') or '?'}"
+        + (
+            f" (last: {_field(shell, 'last_command')}, exit {_field(shell, 'last_exit')})"
+            if shell.get("last_command")
+            else ""
+        )
+        for shell in shells
+    )
+
+
+def _field(shell: dict[str, Any], name: str) -> str:
+    value = shell.get(name)
+    return "" if value is None else sanitize_line(str(value), FIELD_CHARS)
+
+
+async def _deliver(client: GatewayClient, action: str, shell: dict[str, Any]) -> str:
+    """Trigger and return the line for stdout."""
+    session = str(shell.get("session_id", ""))
+    answer = await client.trigger(action, session)
+    if action == "auto_status":
+        return f"automatic diagnosis: {'on' if answer.get('auto_enabled') else 'off'}"
+    if action in ("auto_on", "auto_off"):
+        return f"automatic diagnosis: {action.removeprefix('auto_')}"
+    return f"delivered to {_field(shell, 'session_id')} ({_field(shell, 'shell')}, {_field(shell, 'cwd')})"

@@ -1,0 +1,20 @@
+"""One home, and so one gateway, per test; short paths, since a socket's path has a limit."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cli import NeoHome
+
+
+@pytest.fixture
+def home() -> Iterator[NeoHome]:
+    with tempfile.TemporaryDirectory(prefix="neo") as path:
+        neo = NeoHome(Path(path))
+        try:
+            yield neo
+        finally:
+            neo.close()

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 import os
-import secrets
 import stat
 import sys
 import time
@@ -118,6 +117,8 @@ async def _lock(path: Path) -> transport.Lock:
 
 
 def _create(path: Path) -> str:
+    import secrets  # only the daemon makes tokens; clients count milliseconds
+
     token = secrets.token_urlsafe(TOKEN_BYTES)
     now = datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
     content = msgspec.json.encode(_AuthFile(VERSION, token, now, now)) + b"\n"

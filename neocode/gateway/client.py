@@ -115,7 +115,7 @@ class GatewayClient(asyncio.Protocol):
         """Connect, authenticate and ask for the version, within `timeout` seconds; starts nothing.
 
         Raises:
-            GatewayUnreachable: nobody listens, or nobody answers.
+            GatewayUnreachable: nobody listens (GatewayAbsent), the connection is closed (GatewayBroke), or no answer.
             ConfigError: the token file or the socket cannot be used.
             RpcError: `unauthorized`.
         """
@@ -382,7 +382,7 @@ class GatewayClient(asyncio.Protocol):
         self._writable.set()
         for pending in list(self._pending.values()):
             if not pending.future.done():
-                pending.future.set_exception(_gone(reason))
+                pending.future.set_exception(GatewayBroke(reason))
         for stream in list(self._streams.values()):
             stream.fail(reason)
         self._streams.clear()
@@ -390,7 +390,7 @@ class GatewayClient(asyncio.Protocol):
 
     def _raise_if_broken(self) -> None:
         if self._broken is not None:
-            raise _gone(self._broken)
+            raise GatewayBroke(self._broken)
 
 
 class GatewayAbsent(GatewayUnreachable):
@@ -400,8 +400,11 @@ class GatewayAbsent(GatewayUnreachable):
         super().__init__(f"no gateway is running at {address}", "start one with neocode gateway run")
 
 
-def _gone(reason: str) -> GatewayUnreachable:
-    return GatewayUnreachable(reason, "try again")
+class GatewayBroke(GatewayUnreachable):
+    """The connection was there and is gone."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, "try again")
 
 
 def _rpc_error(body: ErrorBody) -> RpcError:

@@ -11,7 +11,6 @@ import os
 import re
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,14 +19,16 @@ import neocode
 from neocode import __version__
 from neocode.errors import ConfigError, GatewayUnreachable, NeocodeError
 from neocode.gateway import transport
-from neocode.gateway.client import GatewayAbsent, GatewayClient
+from neocode.gateway.client import GatewayAbsent, GatewayBroke, GatewayClient
 from neocode.gateway.daemon_log import log_file, open_log, read_new
+from neocode.gateway.detach import start_detached
 from neocode.gateway.endpoint import Endpoint
 from neocode.gateway.protocol import RpcError
 
 READY_SEC = 20.0 if sys.platform == "win32" else 5.0
 STOP_SEC = 5.0
 POLL_SEC = 0.02
+ENDING_SEC = 1.0  # a daemon that is just ending may still accept, and closes
 STARTING_SUFFIX = ".starting"  # the lock of the one client that starts a daemon
 
 
@@ -58,7 +59,7 @@ async def ensure_daemon(
     command = list(argv) if argv is not None else daemon_argv(endpoint)
     env = _daemon_environment(os.environ if environ is None else environ)
     try:
-        client = await GatewayClient.open(endpoint)
+        client = await _open(endpoint)
     except GatewayAbsent:
         if not start:
             raise
@@ -134,16 +135,28 @@ async def _start(endpoint: Endpoint, command: list[str], environ: dict[str, str]
         lock.release()
 
 
+async def _open(endpoint: Endpoint) -> GatewayClient:
+    """`GatewayClient.open`, again for a moment when it is closed at once: then a daemon is ending."""
+    deadline = time.monotonic() + ENDING_SEC
+    while True:
+        try:
+            return await GatewayClient.open(endpoint)
+        except GatewayBroke:
+            if time.monotonic() >= deadline:
+                raise GatewayUnreachable(
+                    f"the gateway at {endpoint.address} closes every connection", "it may serve 128 clients already"
+                ) from None
+        await asyncio.sleep(POLL_SEC)
+
+
 async def _try_open(endpoint: Endpoint) -> GatewayClient | None:
     try:
         return await GatewayClient.open(endpoint)
-    except GatewayAbsent:
+    except (GatewayAbsent, GatewayBroke):
         return None
 
 
 async def _spawn(endpoint: Endpoint, command: list[str], environ: dict[str, str], ready_sec: float) -> GatewayClient:
-    from neocode.gateway.detach import start_detached  # subprocess costs a warm start 10 ms that it does not need
-
     with _Output() as output:
         try:
             process = start_detached(command, output.fd, environ)
@@ -199,6 +212,8 @@ class _Output:
 
 def _temporary() -> int:
     """A file without a name; the null device when even that is not possible."""
+    import tempfile  # only here, and warm starts count milliseconds
+
     try:
         with tempfile.TemporaryFile() as file:
             return os.dup(file.fileno())

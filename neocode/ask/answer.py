@@ -1,7 +1,8 @@
 """An answer while it streams: what was sent, what is kept, and how it is labelled when it was cut.
 
-Invariants: the pieces given out, joined, are `text` byte for byte; no piece holds half a surrogate pair; a label stands
-outside of any code block, so that it can never be taken for a command.
+Invariants: the pieces given out, joined, are `text` byte for byte; no piece holds half a surrogate pair; a label is
+never taken for a command: in an open code block it is a comment, and the block stays open, so that its last line still
+shows as cut.
 """
 
 from __future__ import annotations
@@ -69,17 +70,16 @@ class Answer:
         return piece
 
     def label(self, label: str) -> str:
-        """End a cut answer with `label` on a line of its own; what to give out. An open code block is closed first."""
+        """End a cut answer with `label` on a line of its own; what to give out."""
         text = self.text
-        fence = open_fence(text)
         newline = "" if not text or text.endswith("\n") else "\n"
-        piece = f"{newline}{fence}\n\n{label}" if fence else f"{newline}\n{label}"
+        piece = newline + (f"# {label}" if in_code_block(text) else f"\n{label}")
         self._pieces.append(piece)
         return piece
 
 
-def open_fence(markdown: str) -> str:
-    """The fence that would close the code block open at the end of `markdown` (CommonMark 4.5); "" when none is."""
+def in_code_block(markdown: str) -> bool:
+    """Whether a fenced code block (CommonMark 4.5) is open at the end of `markdown`."""
     fence = ""
     for match in _FENCE.finditer(markdown):
         marks, rest = match.group(1), match.group(2)
@@ -88,7 +88,7 @@ def open_fence(markdown: str) -> str:
                 fence = marks
         elif marks[0] == fence[0] and len(marks) >= len(fence) and not rest.strip():
             fence = ""
-    return fence
+    return bool(fence)
 
 
 def _whole(text: str) -> str:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neocode.ask.answer import LENGTH_LABEL, MAX_ANSWER_BYTES, MAX_REASONING_CHARS, Answer, open_fence
+from neocode.ask.answer import LENGTH_LABEL, MAX_ANSWER_BYTES, MAX_REASONING_CHARS, Answer
+from neocode.render.answer import parse_answer
 
 ANY_TEXT = st.text(st.characters(), max_size=80)  # lone surrogates too
 
@@ -52,19 +54,29 @@ def test_reasoning_is_bounded_and_never_part_of_the_text() -> None:
     assert answer.empty
 
 
-def test_a_label_stands_outside_of_an_open_code_block() -> None:
-    for text, closing in [
-        ("plain", ""),
-        ("## Fix\n```sh\nrm -rf /tmp/x", "```"),
-        ("````sh\n```\ninner", "````"),
-        ("~~~\ncode\n", "~~~"),
-        ("```sh\nls\n```\n", ""),
-        ("```sh\nls\n```  \nand ```inline``` text", ""),
-    ]:
-        answer = Answer()
-        answer.add(text)
-        assert open_fence(text) == closing
-        label = answer.label(LENGTH_LABEL)
-        assert answer.text == text + label
-        assert open_fence(answer.text) == ""
-        assert answer.text.endswith(f"\n\n{LENGTH_LABEL}")
+@pytest.mark.parametrize(
+    ("text", "ending"),
+    [
+        ("plain", f"\n\n{LENGTH_LABEL}"),
+        ("a line\n", f"\n{LENGTH_LABEL}"),
+        ("```sh\nls\n```\n", f"\n{LENGTH_LABEL}"),
+        ("```sh\nls\n```  \nand ```inline``` text", f"\n\n{LENGTH_LABEL}"),
+        ("## Fix\n```sh\nrm -rf /tmp/x", f"\n# {LENGTH_LABEL}"),
+        ("````sh\n```\ninner\n", f"# {LENGTH_LABEL}"),
+        ("~~~\ncode", f"\n# {LENGTH_LABEL}"),
+    ],
+)
+def test_a_label_in_an_open_code_block_is_a_comment(text: str, ending: str) -> None:
+    answer = Answer()
+    answer.add(text)
+    assert answer.label(LENGTH_LABEL) == ending
+    assert answer.text == text + ending
+
+
+def test_neither_a_label_nor_the_command_it_cut_is_offered() -> None:
+    answer = Answer()
+    answer.add("## Cause\nThe disk is full.\n\n## Fix\n```sh\ndu -sh .\nrm -rf /home/me/bui")
+    answer.label(LENGTH_LABEL)
+    diagnosis = parse_answer(answer.text, cut=True)
+    assert diagnosis.fix_commands == ("du -sh .",)
+    assert [item.text for item in diagnosis.flagged] == ["rm -rf /home/me/bui"]

@@ -122,7 +122,7 @@ def test_a_cut_stream_keeps_its_text_labelled_and_ends_in_provider_error(opened:
                 "hint": "try again",
             }
             assert end.payload == expected
-            assert caller.text(ticket) == f"## Fix\n```sh\nrm -rf /tmp/a\n```\n\n{BROKEN_LABEL}"
+            assert caller.text(ticket) == f"## Fix\n```sh\nrm -rf /tmp/a\n# {BROKEN_LABEL}"
             assert caller.service.sessions() == []
 
     asyncio.run(main())

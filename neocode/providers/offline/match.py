@@ -58,7 +58,9 @@ def _hits(rule: Rule, log: LogText, context: AskContext) -> list[Hit]:
         if len(found) > MAX_PER_RULE:
             del found[next(iter(found))]
     hits = [_hit(rule, match, log) for match in reversed(found.values())]
-    return [hit for hit in hits if not _excluded(rule, hit, log)]
+    # what says less of the same fault (a summary line without names) goes
+    fullest = [hit for hit in hits if not any(hit.groups.items() < other.groups.items() for other in hits)]
+    return [hit for hit in fullest if not _excluded(rule, hit, log)]
 
 
 def _gates_open(rule: Rule, text: str, context: AskContext) -> bool:

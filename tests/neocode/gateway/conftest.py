@@ -23,6 +23,10 @@ from neocode.gateway.limits import Limits
 from neocode.gateway.server import GatewayServer
 
 HERE = Path(__file__).parent
+if sys.platform == "win32":  # Unix sockets, modes and signals
+    collect_ignore = [
+        f"test_gateway_{name}.py" for name in ("asks", "client", "hostile", "lifecycle", "transport", "wire")
+    ]
 
 
 def _load_fake_ask() -> Any:

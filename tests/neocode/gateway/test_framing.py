@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neocode.gateway.framing import (
@@ -51,6 +51,7 @@ pieces = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(pieces, max_size=12).map(b"".join), st.data())
 def test_any_cut_gives_the_same_lines_and_the_same_fault(data: bytes, draw: st.DataObject) -> None:
     cuts = draw.draw(st.lists(st.integers(0, len(data)), max_size=10))
@@ -58,6 +59,7 @@ def test_any_cut_gives_the_same_lines_and_the_same_fault(data: bytes, draw: st.D
     assert outcome(data, list(range(len(data)))) == outcome(data, [])
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300), st.data())
 def test_any_cut_of_any_bytes_gives_the_same_lines(data: bytes, draw: st.DataObject) -> None:
     cuts = draw.draw(st.lists(st.integers(0, len(data)), max_size=10))
@@ -186,6 +188,7 @@ def depth(value: object) -> int:
     return 0
 
 
+@settings(deadline=None)
 @given(nested)
 def test_nesting_is_counted_outside_of_strings(value: object) -> None:
     line = json.dumps(value).encode()

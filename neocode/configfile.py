@@ -18,7 +18,7 @@ from neocode import paths
 from neocode.config import Config, LoadedConfig, from_mapping
 from neocode.errors import ConfigError
 
-MAX_CONFIG_BYTES = 256 * 1024  # a thousand times what people write; parsing it takes seconds
+MAX_CONFIG_BYTES = 64 * 1024  # a hundred times what people write; parsing it takes half a second
 LOCK_NAME = "config.lock"
 HEADER = "# NeoCode Shell: settings. Keys are never in here, only the names of the variables or files that hold them.\n"
 

@@ -29,6 +29,7 @@ _BULLET = r"[ \t]*(?:\d{1,2}[.)]|[-•])[ \t]+"
 _HEREDOC = r"<<-?[ \t]*\\?(['\"]?)([A-Za-z_]\w{0,60})\1"
 _WINDOWS_DIR = r"[A-Za-z]:\\\S*\\$"
 _EDGES = r"(?:^|[;&|(]|\b(?:then|do|else)\b)\s*(?:(if|for|while|until|case|select)|(fi|done|esac))\b"
+_FISH_EDGES = r"(?:^|[;&|])\s*(?:(if|for|while|switch|function|begin)|(end))\b"
 
 
 class Logical(msgspec.Struct, frozen=True):
@@ -205,7 +206,10 @@ class _Reader:
         if self._windows or self._quote:
             return
         words = bare.split()
-        armed = self._blocks > 0 or self._tag in POSIX_TAGS or (bool(words) and words[-1] in ("then", "do", "in"))
+        fish = self._tag == "fish"
+        armed = (
+            fish or self._blocks > 0 or self._tag in POSIX_TAGS or (bool(words) and words[-1] in ("then", "do", "in"))
+        )
         if armed:
-            for opener, closer in compiled(_EDGES).findall(bare):
+            for opener, closer in compiled(_FISH_EDGES if fish else _EDGES).findall(bare):
                 self._blocks += 1 if opener else -1 if closer and self._blocks else 0

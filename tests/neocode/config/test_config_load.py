@@ -130,7 +130,7 @@ def test_an_unknown_key_is_a_warning_that_names_it(config_path: Path, text: str,
         (b"a: \xff\xfe\n", "FILE, line 1: not UTF-8 text"),
         (b"a: 1\n\x89PNG\r\n\x1a\n", "FILE, line 2: not UTF-8 text"),
         (b"a: 1\nb: \x00\n", "FILE, line 2: holds a NUL character"),
-        (b"a: " + b"x" * MAX_CONFIG_BYTES, "FILE is bigger than 256 KiB"),
+        (b"a: " + b"x" * MAX_CONFIG_BYTES, "FILE is bigger than 64 KiB"),
     ],
 )
 def test_what_is_no_yaml_is_named_with_file_and_line(config_path: Path, text: str | bytes, line: str) -> None:

@@ -85,6 +85,7 @@ def test_the_output_in_a_transcript_is_no_command() -> None:
         ("powershell", "Write-Output 'it''s'", ["Write-Output 'it''s'"]),
         ("cmd", "echo a ^\n  b\nREM why\n:: why\necho don't", ["echo a b", "echo don't"]),
         ("bat", "if exist x del x\ndir", ["if exist x del x", "dir"]),
+        ("fish", "if true; ls; end\npwd", ["if true; ls; end", "pwd"]),
         ("", "if exist x del x\ndir", ["if exist x del x", "dir"]),
     ],
 )
@@ -106,6 +107,7 @@ def test_windows_shells_have_their_own_rules(tag: str, text: str, expected: list
         ("sh", "echo 'one\ntwo'"),
         ("sh", 'git commit -m "one\n\ntwo"'),
         ("sh", "x=$(\n  ls\n)"),
+        ("fish", "for x in a b\n    if true\n        echo $x\n    end\nend"),
         ("powershell", "foreach ($x in 1..3) {\n  $x\n}"),
         ("powershell", "$s = @'\nhello\n'@"),
         ("sh", "echo 'never closed"),

@@ -1,0 +1,109 @@
+"""Finds, in what the child writes, the few control sequences that mean something to us, in order and with offsets.
+
+Rules: a sequence begins at its own ESC whatever came before, since a terminal ends any unfinished string at an ESC; so
+nothing a program leaves open can hide what follows. C1 bytes (0x9C, 0x9D) are text: they occur inside UTF-8. Strings
+hold no control characters. What is not finished at the end of a read is carried, at most `MAX_BODY` bytes of it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+MAX_BODY = 4096  # the longest mark we read is a foreign one with a command line; more is data (images, clipboard)
+
+# OSC numbers that say something about the shell: ours, FinalTerm/kitty, VS Code, cwd, ConEmu/Windows Terminal, iTerm2
+_NUMBERS = rb"(?:7781|133|633|7|9|1337)"
+_TEXT = rb"[^\x00-\x1f\x7f]"
+# inside tmux's DCS passthrough the ESC of the string terminator comes doubled
+_SEQUENCE = (
+    rb"\x1b(?:"
+    rb"\](%(numbers)s;%(text)s{0,%(most)d})(?:\x07|\x1b{1,2}\\)"
+    rb"|\[([<=>?][0-9;:]{0,64}[@-~]|[0-9]? q|!p)"
+    rb"|([c=>]|[()*+](?:[ -/][0-~]|[0-AC-~]))"
+    rb")"
+) % {b"numbers": _NUMBERS, b"text": _TEXT, b"most": MAX_BODY}
+_FIND = re.compile(_SEQUENCE).finditer
+_FIND_WITH_SHIFTS = re.compile(_SEQUENCE + rb"|([\x0e\x0f])").finditer
+
+# the beginnings of the above, to be carried; `]7` may become `]7;` or `]7781;`
+_PARTIAL = re.compile(
+    rb"\x1b(?:"
+    rb"\](?:7(?:7(?:81?)?)?|1(?:3(?:37?)?)?|6(?:33?)?|9)?"
+    rb"|\]%(numbers)s;%(text)s{0,%(most)d}"
+    rb"|\[(?:[<=>?][0-9;:]{0,64}|[0-9]? ?|!)"
+    rb"|[()*+][ -/]?"
+    rb")?" % {b"numbers": _NUMBERS, b"text": _TEXT, b"most": MAX_BODY}
+).fullmatch
+_OPEN_STRING = re.compile(rb"\x1b\]%s;%s{0,%d}" % (_NUMBERS, _TEXT, MAX_BODY)).fullmatch
+
+# colour and cursor movement, most of what programs write, is passed over by this in one go; so is the return to ASCII
+# (`ESC ( B`), which terminfo puts before every reset of colours and which is no token
+_UNUSUAL = re.compile(rb"\x1b(?!\[[\dmKHJABCDG])(?!\(B)").search
+
+ESC, SHIFT_OUT, SHIFT_IN = 0x1B, 0x0E, 0x0F
+
+
+class Token(NamedTuple):
+    """One sequence at absolute offsets `start` to `end`; `body` lacks introducer and terminator.
+
+    `kind`: `osc` (number and text), `csi` (private marker, parameters, final), `esc` (the rest), `shift` (SO or SI).
+    """
+
+    kind: str
+    body: bytes
+    start: int
+    end: int
+
+
+_KINDS = (None, "osc", "csi", "esc", "shift")
+
+
+class Scanner:
+    """`feed` it every byte of the stream, in order; it gives the tokens that are complete."""
+
+    def __init__(self, offset: int = 0) -> None:
+        """`offset` is the absolute offset of the first byte that will be fed."""
+        self._offset = offset
+        self._carry = b""
+
+    @property
+    def carried(self) -> int:
+        """How many bytes wait for the rest of their sequence; bounded by `MAX_BODY` and a little."""
+        return len(self._carry)
+
+    def feed(self, data: bytes) -> list[Token]:
+        """Take the next bytes."""
+        start = self._offset
+        self._offset = start + len(data)
+        carry = self._carry
+        # the whole cost of plain text: three searches for one byte each
+        if not carry and ESC not in data and SHIFT_OUT not in data and SHIFT_IN not in data:
+            return []
+        if carry:
+            data = carry + data
+            start -= len(carry)
+        self._carry = _unfinished(data)
+        shifts = SHIFT_OUT in data or SHIFT_IN in data
+        if not shifts and not carry and _UNUSUAL(data) is None and b" q" not in data:
+            return []
+        return [
+            Token(_KINDS[index] or "", match[index], start + match.start(), start + match.end())
+            for match in (_FIND_WITH_SHIFTS if shifts else _FIND)(data)
+            if (index := match.lastindex)
+        ]
+
+
+def _unfinished(data: bytes) -> bytes:
+    """The sequence that `data` ends in the middle of, or nothing."""
+    last = data.rfind(ESC)
+    if last < 0:
+        return b""
+    if last < len(data) - 1:
+        return data[last:] if _PARTIAL(data, last) else b""
+    text_end = last - 1 if last and data[last - 1] == ESC else last
+    opened = data.rfind(ESC, 0, text_end)
+    # an ESC at the end may begin the terminator of a string, or a new sequence: carry from the string on
+    if opened >= 0 and _OPEN_STRING(data, opened, text_end):
+        return data[opened:]
+    return data[last:]

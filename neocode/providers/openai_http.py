@@ -10,10 +10,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any
 
+import anyio
 import httpx2
 import msgspec
 from openai import APIStatusError, AsyncOpenAI, AsyncStream
@@ -133,11 +134,26 @@ class Link:
             name, value = self._endpoint.auth_header(outgoing.key.reveal())
             request.headers[name] = value
 
-        async def trace(event: str, _info: dict[str, Any]) -> None:
-            if event == "http11.send_request_headers.started":
-                outgoing.on_sending()
+        request.extensions = {**request.extensions, "trace": _tracer(outgoing.on_sending)}
 
-        request.extensions = {**request.extensions, "trace": trace}
+
+def _tracer(on_sending: Callable[[], None]) -> Callable[[str, dict[str, Any]], Awaitable[None]]:
+    """httpcore's trace hook: tells when the request goes out, and closes a connection whose TLS start was cancelled,
+    which httpcore forgets (it does so on errors only).
+    """
+    connection: Any = None
+
+    async def trace(event: str, info: dict[str, Any]) -> None:
+        nonlocal connection
+        if event == "connection.connect_tcp.complete":
+            connection = info["return_value"]
+        elif event.endswith(".start_tls.failed") and connection is not None:
+            with anyio.CancelScope(shield=True):
+                await connection.aclose()
+        elif event == "http11.send_request_headers.started" and info["request"].method != b"CONNECT":
+            on_sending()
+
+    return trace
 
 
 _RAW: Any = AsyncStream[Any]  # asked for by the SDK's signature, unused when the response itself is wanted

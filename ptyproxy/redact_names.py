@@ -27,9 +27,11 @@ _ELEMENT = r"<" + r"(?:[\w.:-]{0,40}?)" + _STEM + r"(?P<close>)(?P<sep>>)(?=[^<\
 _PAIR = (
     r"[\"']?\b(?:name|key)[\"']?\s?[:=]\s?[\"']?(?P<name>[\w.-]{0,48}(?:pass|pwd|secret|token|key|cred)[\w.-]{0,48})"
     r"[\"']?"
-    r"(?:,\s*|\s*\n\s*|\s+)[\"']?value[\"']?(?P<sep>\s?[:=]\s?)"
+    r"(?:,\s*|\s*\n\s*|\s+)[\"']?value[\"']?(?P<close>)(?P<sep>\s?[:=]\s?)"
 )
 _NAME_BEFORE = 64
+# Characters of a value that decide; a longer one is masked whole all the same.
+_JUDGED = 512
 _VALUE = r"[^\s\"'`,;&<>|)}\]]+"
 _WHOLE_VALUE = r"[^\s]+"
 _CONNECTION_VALUE = r"[^\n;\"']+"  # Server=..;Password=..;
@@ -83,9 +85,13 @@ def find(text: str) -> Iterator[Span]:
     if "</" in low:
         patterns.append(_ELEMENT)
     for pattern in patterns:
+        done = 0
         for match in _compiled(pattern).finditer(low):
-            name = _name(text, match.start(), match.start("close"))
-            yield from _judge(text, low, name, match, flag=pattern is _FLAG)
+            if match.start() >= done:
+                name = _name(text, match.start(), match.start("close"))
+                for span in _judge(text, low, name, match, flag=pattern is _FLAG):
+                    done = span[1]
+                    yield span
     if "value" in low:
         for match in _compiled(_PAIR).finditer(low):
             yield from _judge(text, low, text[match.start("name") : match.end("name")], match, flag=True)
@@ -104,7 +110,7 @@ def _judge(text: str, low: str, name: str, match: re.Match[str], flag: bool) -> 
     value = _value(text, low, name, match, flag)
     if value is None:
         return
-    word = text[value.start : value.end]
+    word = text[value.start : min(value.end, value.start + _JUDGED)]
     if is_placeholder(word) or word.lower() == name.strip("-").lower() or not _is_secret(word, kind, value):
         return
     before = low[max(0, match.start() - 24) : match.start()].split()
@@ -117,7 +123,8 @@ def _value(text: str, low: str, name: str, match: re.Match[str], flag: bool) -> 
     at = match.end()
     sep = match.group("sep")
     line_start = text.rfind("\n", 0, match.start()) + 1
-    prefix = low[line_start : max(line_start, match.start() - (len(name) - (match.start("sep") - match.start())))]
+    name_start = match.start("sep") - len(match.group("close")) - len(name)
+    prefix = low[max(line_start, name_start - 200) : max(line_start, name_start)]
     leads = bool(_compiled(_LINE_STARTS).fullmatch(prefix[-120:]))
     tight = flag or sep == "=" or ("-" in name and bool(_compiled(r".*[\"'><] ?").fullmatch(prefix[-80:])))
     quote = _compiled(_QUOTE).match(text, at)
@@ -125,7 +132,7 @@ def _value(text: str, low: str, name: str, match: re.Match[str], flag: bool) -> 
         return _quoted(text, quote)
     pattern = _VALUE
     if sep == "=" and not match.group("close"):
-        if leads:
+        if leads and (name.isupper() or not prefix):
             pattern = _WHOLE_VALUE
         elif prefix.rstrip().endswith(";"):
             pattern = _CONNECTION_VALUE

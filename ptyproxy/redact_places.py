@@ -45,9 +45,9 @@ _COMMANDS = (
     ("7z", rf"\b7za?\b[^\n|;]{{0,400}}?\s-p(?P<value>{_ARG})"),
     ("zip", rf"\b(?:un)?zip\b[^\n|;]{{0,400}}?\s-P ?(?P<value>{_ARG})"),
     ("openssl", rf"\bopenssl\b[^\n|;]{{0,400}}?\bpass:(?P<value>{_ARG})"),
-    ("ConvertTo-SecureString", rf"(?i)\bConvertTo-SecureString\s+(?:-String\s+)?(?!-|\$)(?P<value>{_ARG})"),
+    ("convertto-securestring", rf"(?i)\bConvertTo-SecureString\s+(?:-String\s+)?(?!-|\$)(?P<value>{_ARG})"),
     ("login", r"(?i)\bmachine\s+\S+\s+login\s+\S+\s+password\s+(?P<value>\S+)"),
-    ("dentified", r"(?i)\bidentified\s+(?:with\s+\S+\s+)?by\s+(?:password\s+)?(?P<value>'[^'\n]+'|\"[^\"\n]+\")"),
+    ("identified", r"(?i)\bidentified\s+(?:with\s+\S+\s+)?by\s+(?:password\s+)?(?P<value>'[^'\n]+'|\"[^\"\n]+\")"),
     ("@tcp(", r"(?<![\w/])[\w.-]{1,64}:(?P<value>[^\s@:/\"']{1,200})@tcp\("),
 )
 _SQL_PASSWORD = r"(?i)\b(?:user|role|login|with|encrypted)\s[^\n;]{0,80}?\bpassword\s+(?P<value>'[^'\n]+')"
@@ -55,7 +55,7 @@ _BEARER = r"\bbearer\s+(?P<value>[a-z0-9._~+/=-]{16,})"
 
 _PLACEHOLDER = (
     r"<[^<>]*>|\$\{[^{}]*\}?|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+(?:->\w+)*|\$\(.*|\$env:\w+|%[A-Za-z_]\w*%"
-    r"|\{\{?[^{}]*\}?\}|\[[A-Za-z _-]+\]|\([A-Za-z _-]+\)"
+    r"|\{\{?[^{}]*\}?\}|\[[A-Za-z _-]+\]?|\([A-Za-z _-]+\)?"
     r"|(?:your|my|the|insert|enter|replace)[-_ ]?\w*[-_ ](?:here|token|key|password|secret)[\w-]*"
     r"|(?i:redacted|hidden|masked|filtered|null|nil|none|undefined|true|false|yes|no|n/a|not[-_ ]set|unset|empty)"
 )
@@ -109,7 +109,7 @@ def _candidates(text: str, low: str) -> Iterator[Span]:
             if _compiled(r"\d").search(match.group("token")):
                 yield *match.span("token"), "url-token"
     for word, pattern in _COMMANDS:
-        if word in text:
+        if word in low:
             for match in _compiled(pattern).finditer(text):
                 yield *match.span("value"), "password"
     if "password" in low:

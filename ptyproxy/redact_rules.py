@@ -20,7 +20,7 @@ class Rule(NamedTuple):
 
 _B = r"(?<![A-Za-z0-9])"  # not within a word
 # Not within a word, or so mixed that no word is: `task-`, `risk-` and `disk-` end in `sk-`.
-_B_OR_MIXED = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?=[A-Za-z-]{0,16}-[\w-]{0,99}\d)(?=[\w-]{0,99}[A-Z])(?=\S{40}))"
+_B_OR_MIXED = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?=[A-Za-z-]{0,16}-[\w-]{0,48}\d)(?=[\w-]{0,48}[A-Z])(?=\S{40}))"
 
 CLOUD = (
     Rule(
@@ -87,7 +87,7 @@ CHAT = (
         ("M", "N", "O"),
         r"[MNO][DTjz][AEIMQUYcgk][w-z0-5][A-Za-z0-9]{18,24}\.[\w-]{6}\.[\w-]{27,}",
     ),
-    Rule("telegram-token", (":AA",), r"(?<!\d)\d{8,10}:AA[\w-]{32,35}"),
+    Rule("telegram-token", (":AA",), r"\d{8,10}:AA[\w-]{32,35}"),
     Rule("teams-webhook", ("webhook.office",), r"webhook\.office\.com/(webhookb2/[\w@/-]{40,})"),
     Rule("sendgrid-key", ("SG.",), r"SG\.[\w-]{16,32}\.[\w-]{32,64}"),
     Rule("twilio-key", ("SK",), _B + r"SK[0-9a-f]{32}(?![0-9a-f])"),
@@ -112,7 +112,7 @@ MODELS = (
     Rule(
         "api-key",
         ("sk-",),
-        _B_OR_MIXED + r"sk-(?:(?=[A-Za-z]{0,60}\d)[A-Za-z0-9]{20,}|(?=[\w-]{0,99}\d)(?=[\w-]{0,99}[A-Z])[\w-]{24,})",
+        _B_OR_MIXED + r"sk-(?:(?=[A-Za-z]{0,60}\d)[A-Za-z0-9]{20,}|(?=[\w-]{0,48}\d)(?=[\w-]{0,48}[A-Z])[\w-]{24,})",
     ),
     Rule("huggingface-token", ("hf_", "api_org_"), r"hf_[A-Za-z0-9]{30,}|api_org_[A-Za-z]{34}"),
     Rule("groq-key", ("gsk_",), r"gsk_[A-Za-z0-9]{40,}"),
@@ -144,7 +144,7 @@ OBSERVABILITY = (
 )
 
 GENERAL = (
-    Rule("jwt", ("eyJ",), r"eyJ[\w-]{8,}\.(?:eyJ)?[\w-]{8,}(?:\.[\w-]*){1,3}"),
+    Rule("jwt", ("eyJ",), r"eyJ[\w-]{8,1024}\.(?:eyJ)?[\w-]{8,}(?:\.[\w-]*){1,3}"),
     # a JWT that was cut: the header alone tells it
     Rule("jwt", ("eyJhbG", "eyJ0eX", "eyJraW"), r"eyJ(?:hbGciOi|0eXAiOi|raWQiOi)[\w-]{8,}(?:\.[\w-]*)*"),
     Rule("password-hash", ("$",), r"\$(?:1|2[abxy]|5|6|7|y|apr1|argon2i?d?)\$[./A-Za-z0-9$=,+]{20,}"),

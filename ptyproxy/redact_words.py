@@ -8,7 +8,7 @@ import re
 from functools import cache
 
 # A name that ends so speaks about a secret, it does not hold one.
-_ABOUT_WORDS = """age alg algo algorithm at auth authentication budget changed class count counts created dir
+_ABOUT_WORDS = """age alg algo algorithm at authentication budget changed class count counts created dir
 directory disabled duration enabled endpoint env error errors exception expire expired expires expiration expiry
 exists factory field file files filter folder format handler helper hint host id ids index input invalid issued
 js json label len length lifetime limit limits line list login manager map max method min mismatch mode name

@@ -7,7 +7,7 @@ shows as cut.
 
 from __future__ import annotations
 
-import re
+from neocode.render.sections import FenceTracker
 
 MAX_ANSWER_BYTES = 128 * 1024  # six times that, were every byte escaped, still fits a 1 MiB frame with its envelope
 MAX_REASONING_CHARS = 64 * 1024
@@ -15,8 +15,6 @@ MAX_REASONING_CHARS = 64 * 1024
 LENGTH_LABEL = "[answer cut off: the model reached its output limit]"
 BROKEN_LABEL = "[answer cut off: the connection to the model broke]"
 TIMEOUT_LABEL = "[answer cut off: it took too long]"
-
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$", re.MULTILINE)
 
 
 class Answer:
@@ -79,16 +77,11 @@ class Answer:
 
 
 def in_code_block(markdown: str) -> bool:
-    """Whether a fenced code block (CommonMark 4.5) is open at the end of `markdown`."""
-    fence = ""
-    for match in _FENCE.finditer(markdown):
-        marks, rest = match.group(1), match.group(2)
-        if not fence:
-            if marks[0] == "~" or "`" not in rest:
-                fence = marks
-        elif marks[0] == fence[0] and len(marks) >= len(fence) and not rest.strip():
-            fence = ""
-    return bool(fence)
+    """Whether a code block is open at the end of `markdown`, as those who read the answer see it."""
+    tracker, step = FenceTracker(), "text"
+    for line in markdown.replace("\r\n", "\n").split("\n"):
+        step = tracker.step(line)
+    return step in ("open", "code")
 
 
 def _whole(text: str) -> str:

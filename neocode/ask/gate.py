@@ -24,11 +24,6 @@ class Gate:
         """True when nobody is inside or waiting."""
         return not self._inside and not self._waiting
 
-    @property
-    def load(self) -> int:
-        """How many are inside or waiting."""
-        return self._inside + len(self._waiting)
-
     def set_limit(self, limit: int) -> None:
         """Change the number of places; whoever is inside stays."""
         self._limit = max(1, limit)

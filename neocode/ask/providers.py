@@ -120,8 +120,8 @@ async def _close(slot: _Slot) -> None:
     if task is None:
         return
     try:
-        provider = await asyncio.shield(task)
-    except Exception:  # it could not be made, which its user was told
+        provider = await asyncio.wait_for(asyncio.shield(task), CLOSE_TIMEOUT_SEC)
+    except Exception:  # it could not be made, which its user was told, or is being made while we stop
         return
     try:
         await asyncio.wait_for(provider.aclose(), CLOSE_TIMEOUT_SEC)

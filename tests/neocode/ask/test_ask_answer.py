@@ -64,6 +64,7 @@ def test_reasoning_is_bounded_and_never_part_of_the_text() -> None:
         ("## Fix\n```sh\nrm -rf /tmp/x", f"\n# {LENGTH_LABEL}"),
         ("````sh\n```\ninner\n", f"# {LENGTH_LABEL}"),
         ("~~~\ncode", f"\n# {LENGTH_LABEL}"),
+        ("1. do\n   ```sh\r\n   ls", f"\n# {LENGTH_LABEL}"),
     ],
 )
 def test_a_label_in_an_open_code_block_is_a_comment(text: str, ending: str) -> None:

@@ -21,6 +21,7 @@ from neocode.ask.session import AskSession
 from neocode.ask.store import ASIDE_SUFFIX, STORE_FILE
 from neocode.ask.turn import Turn
 from neocode.config import AskConfig, Config
+from neocode.providers.base import AskContext
 
 DAY = 86400.0
 
@@ -135,10 +136,12 @@ def test_a_damaged_store_is_moved_aside_and_the_answer_given(
         if damage == "before the start":
             path.parent.mkdir(mode=0o700)
             path.write_bytes(b"this is no database" * 300)
+        if damage == "while running":
+            async with opened(scripted()) as caller:
+                for number in range(5):
+                    await caller.ask("one", session_id=f"s-{number}")
         async with opened(scripted()) as caller:
             if damage == "while running":
-                for number in range(RECENT_SESSIONS + 1):
-                    await caller.ask("one", session_id=f"s-{number}")
                 spoil(path)
             assert (await caller.ask("two", session_id="s-0")).event_type == "ask_done"
             assert path.with_name(STORE_FILE + ASIDE_SUFFIX).exists()
@@ -273,12 +276,38 @@ def test_a_session_deleted_and_begun_again_is_not_deleted_late(tmp_path: Path) -
 
 def test_a_failed_ask_makes_no_session(opened: Any, scripted: Any) -> None:
     async def script(request: object) -> Any:
-        raise RuntimeError
+        for error in [RuntimeError()]:
+            raise error
         yield
 
     async def main() -> None:
         async with opened(scripted(script), Config()) as caller:
             await caller.ask()
             assert caller.service.sessions() == []
+
+    asyncio.run(main())
+
+
+def test_turn_twelve_still_knows_the_names_of_turn_one_also_after_restarts(
+    opened: Any, scripted: Any, answering: Any
+) -> None:
+    log = "pip: could not install left-pad==1.3.0 from db.internal:5432, see /srv/app/conf.d/site.toml\n"
+    names = ("left-pad==1.3.0", "db.internal:5432", "/srv/app/conf.d/site.toml", "requests-oauth")
+
+    async def main() -> None:
+        provider = scripted(answering("It depends on the weather. " * 150))
+        compacted = []
+        for number in range(1, 13):
+            async with opened(provider) as caller:
+                context = AskContext(log=log, command="pip install requests-oauth") if number == 1 else None
+                end = await caller.ask(f"question {number}?", context=context)
+                compacted.append(end.payload["compacted"])
+        prompt = "".join(message.content for message in provider.requests[-1].messages)
+        assert [name for name in names if name not in prompt] == []
+        assert compacted[0] is False
+        assert compacted.count(True) >= 2
+        assert len(provider.requests) == 12
+        roles = [message.role for message in provider.requests[-1].messages]
+        assert roles == ["system", *["user", "assistant"] * ((len(roles) - 2) // 2), "user"]
 
     asyncio.run(main())

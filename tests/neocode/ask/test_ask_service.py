@@ -180,7 +180,8 @@ def test_a_provider_error_keeps_its_code_and_leaves_no_turn(
     opened: Any, scripted: Any, answering: Any, code: Any
 ) -> None:
     async def failing(request: AskRequest) -> AsyncIterator[Delta | Finish]:
-        raise ProviderError(code, "no\nanswer", "wait")
+        for error in [ProviderError(code, "no\nanswer", "wait")]:
+            raise error
         yield Finish()
 
     async def main() -> None:

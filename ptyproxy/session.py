@@ -1,0 +1,84 @@
+"""One shell's private directory: where the nonce, the integration's scripts and the widget's orders lie.
+
+Invariants: the directory is 0700 and every file in it 0600; an order appears whole or not at all; `close` removes
+everything, and a directory whose owner process is gone is swept by the next start.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+from pathlib import Path
+from secrets import token_hex
+from typing import NamedTuple
+
+NONCE_FILE = "nonce"
+SHOW_ORDER = "show"
+LINE_ORDER = "line"
+_NAME = re.compile(r"shell-(\d{1,10})-\d{1,6}-[0-9a-f]{8}")
+
+
+class Session(NamedTuple):
+    """A running proxy: its id on the gateway, its directory, the secret of its marks (32 hex digits)."""
+
+    id: str
+    directory: Path
+    nonce: str
+
+    def write(self, name: str, data: bytes) -> Path:
+        """Make or replace a file of the session, whole. Raises OSError."""
+        target = self.directory / name
+        draft = self.directory / f".{name}.new"
+        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(fd, "wb") as handle:
+            handle.write(data)
+        os.replace(draft, target)
+        return target
+
+    def withdraw(self, name: str) -> bool:
+        """Take an order back; False when the widget already has it."""
+        try:
+            os.unlink(self.directory / name)
+        except OSError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Remove the directory. Idempotent; what cannot be removed is left for the next sweep."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def open_session(base: Path) -> Session:
+    """Make a session's directory below `base`, which is ours and 0700. Raises OSError."""
+    _sweep(base)
+    session = Session(f"shell-{os.getpid()}-1-{token_hex(4)}", base, token_hex(16))
+    session = session._replace(directory=base / session.id)
+    os.mkdir(session.directory, 0o700)
+    try:
+        session.write(NONCE_FILE, session.nonce.encode())
+    except OSError:
+        session.close()
+        raise
+    return session
+
+
+def _sweep(base: Path) -> None:
+    """Remove the directories of proxies that were killed."""
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(base):
+            found = _NAME.fullmatch(entry.name)
+            if found and entry.is_dir(follow_symlinks=False) and not is_alive(int(found[1])):
+                shutil.rmtree(entry.path, ignore_errors=True)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process with this id exists."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # another user's
+    return True

@@ -27,9 +27,10 @@ def note(text: str) -> None:
 
 def show(text: str) -> None:
     """Output proper, on stdout, made safe: names and addresses come from a file."""
+    from neocode.render.stream import writer
     from ptyproxy.sanitize import sanitize
 
-    print(sanitize(text))
+    writer(sys.stdout)(sanitize(text) + "\n")
 
 
 def current() -> Config:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 
 import pytest
 from cli import NeoHome
+
+from neocode.cli.settings import show
 
 WORK = "providers:\n  work:\n    base_url: http://127.0.0.1:11434/v1\n    model: qwen3\n"
 ADD = ("provider", "add", "work", "--base-url", "http://127.0.0.1:11434/v1", "--model", "qwen3")
@@ -255,6 +259,13 @@ def test_a_wrong_value_can_be_mended_from_the_command_line(home: NeoHome) -> Non
     refused(home, "config", "set", "ask.max_concurrent", "4")  # the provider is still wrong
     (home.dir / "config.yaml").write_text("ask:\n  max_concurrent: 0\n")
     ok(home, "config", "set", "ask.max_concurrent", "4")
+
+
+def test_what_the_terminals_encoding_lacks_is_shown_as_a_question_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    show("/tmp/提示.txt \x1b[2J")
+    assert raw.getvalue() == b"/tmp/??.txt \\x1b[2J\n"
 
 
 def test_no_home_is_one_line(home: NeoHome) -> None:

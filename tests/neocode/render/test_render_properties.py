@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from neocode.render.answer import may_insert, parse_answer
-from neocode.render.markdown import MarkdownStream
+from neocode.render.markdown import MAX_LINE_CHARS, MarkdownStream
 from neocode.render.stream import PlainStream
 from neocode.render.summary import AnswerFacts, answer_json, closing_line
 from ptyproxy.sanitize import sanitize
@@ -75,6 +76,20 @@ def test_the_rendering_does_not_depend_on_the_cuts(cut: tuple[str, list[str]], w
     whole = rendered([text], width, color)
     assert rendered(pieces, width, color) == whole
     assert rendered(list(text), width, color) == whole
+
+
+@given(cut_texts())
+def test_over_long_lines_and_blocks_are_parted_at_the_same_places(cut: tuple[str, list[str]]) -> None:
+    text, pieces = cut
+    with mock.patch.multiple("neocode.render.markdown", MAX_LINE_CHARS=11, MAX_BLOCK_CHARS=25):
+        assert rendered(pieces, 30, False) == rendered([text], 30, False)
+
+
+def test_memory_is_bounded_by_one_line() -> None:
+    stream = MarkdownStream(80, False, lambda line: None)
+    for _ in range(3000):
+        stream.feed("x" * 100)
+        assert len(stream._partial) <= MAX_LINE_CHARS
 
 
 @given(cut_texts())

@@ -33,6 +33,8 @@ _PARTIAL = re.compile(
     % {b"csi": _CSI, b"string": _STRING, b"body": _BODY, b"most": MAX_STRING}
 ).fullmatch
 _LONG_STRING = re.compile(rb"\x1b%s%s{%d}" % (_STRING, _BODY, MAX_STRING + 1)).match
+_OPEN_STRING = re.compile(rb"\x1b%s%s*" % (_STRING, _BODY)).fullmatch
+_ONLY_BODY = re.compile(_BODY + rb"+").fullmatch
 _STRING_REST = re.compile(_BODY + rb"*").match
 # ESC before a character is Alt with it; before a control character it is the Escape key
 _ALT = re.compile(
@@ -62,6 +64,7 @@ class KeyParser:
         self._plain = re.compile(rb"[^\x1b\r\n%s]+" % re.escape(bytes((hotkey,)))).match
         self._offset = 0
         self._carry = b""
+        self._in_string = False  # the carry is a reply that any text goes on with
         self._mode = "keys"  # or `paste`, or `string`: inside a reply too long to keep
         self.typed = False
 
@@ -81,6 +84,9 @@ class KeyParser:
 
     def feed(self, data: bytes) -> list[Input]:
         """Take the next bytes; what they complete."""
+        if self._in_string and len(self._carry) + len(data) <= MAX_STRING and _ONLY_BODY(data):
+            self._carry += data
+            return []
         data = self._carry + data
         self._carry = b""
         events: list[Input] = []
@@ -91,6 +97,7 @@ class KeyParser:
                 self._carry = data[at:]
                 break
             at = past
+        self._in_string = bool(_OPEN_STRING(self._carry)) and self._mode == "keys"
         return events
 
     def flush(self) -> list[Input]:

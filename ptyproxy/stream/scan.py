@@ -37,9 +37,11 @@ _PARTIAL = re.compile(
 ).fullmatch
 _OPEN_STRING = re.compile(rb"\x1b\]%s;%s{0,%d}" % (_NUMBERS, _TEXT, MAX_BODY)).fullmatch
 
+_ONLY_TEXT = re.compile(_TEXT + rb"*").fullmatch
+
 # colour and cursor movement, most of what programs write, is passed over by this in one go; so is the return to ASCII
 # (`ESC ( B`), which terminfo puts before every reset of colours and which is no token
-_UNUSUAL = re.compile(rb"\x1b(?!\[[\dmKHJABCDG])(?!\(B)").search
+_UNUSUAL = re.compile(rb"\x1b(?!\[\d[^ ])(?!\[[mKHJABCDG])(?!\(B)").search
 
 ESC, SHIFT_OUT, SHIFT_IN = 0x1B, 0x0E, 0x0F
 
@@ -66,6 +68,7 @@ class Scanner:
         """`offset` is the absolute offset of the first byte that will be fed."""
         self._offset = offset
         self._carry = b""
+        self._in_string = False  # the carry is a string that any text goes on with
 
     @property
     def carried(self) -> int:
@@ -81,11 +84,15 @@ class Scanner:
         if not carry and ESC not in data and SHIFT_OUT not in data and SHIFT_IN not in data:
             return []
         if carry:
+            if self._in_string and len(carry) + len(data) <= MAX_BODY and _ONLY_TEXT(data):
+                self._carry = carry + data
+                return []
             data = carry + data
             start -= len(carry)
-        self._carry = _unfinished(data)
+        self._carry = rest = _unfinished(data)
+        self._in_string = bool(rest) and _OPEN_STRING(rest) is not None
         shifts = SHIFT_OUT in data or SHIFT_IN in data
-        if not shifts and not carry and _UNUSUAL(data) is None and b" q" not in data:
+        if not shifts and not carry and _UNUSUAL(data) is None:
             return []
         return [
             Token(_KINDS[index] or "", match[index], start + match.start(), start + match.end())

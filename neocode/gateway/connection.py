@@ -21,6 +21,7 @@ from neocode.gateway.turns import Load, Turns
 
 TURN_FRAMES = 16
 TURN_SEC = 0.002  # a turn ends after the frame that passes this; one frame of 1 MiB takes up to 70 ms
+LIGHT_BYTES = 64 * 1024  # more than an ask with its log has; whoever sends more at once waits for the others
 READ_AHEAD_BYTES = 64 * 1024  # kept while a slow request is being answered
 
 
@@ -128,7 +129,7 @@ class Connection(asyncio.Protocol):
             return
         if self._call is not None:
             self._set_reading(self._parser.buffered < READ_AHEAD_BYTES)
-        elif self._load.heavy(time.monotonic()):
+        elif self._parser.buffered > LIGHT_BYTES or self._load.heavy(time.monotonic()):
             self._wait_turn(heavy=True)
         else:
             self._work()

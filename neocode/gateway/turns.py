@@ -9,8 +9,8 @@ import math
 from collections import deque
 from typing import Protocol
 
-MEMORY_SEC = 1.0  # a second after a burst a connection counts as light again
-HEAVY_LOAD = 0.05  # seconds of work in about the last second; a shell's pings and asks need a hundredth of it
+MEMORY_SEC = 30.0  # longer than 128 attackers need for a round of 70 ms turns, or each would be light again at its turn
+HEAVY_LOAD = 0.05  # seconds of work in about that time; a shell's pings and asks need a tenth of it
 
 
 class Load:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from neocode.gateway.endpoint import Endpoint
-from neocode.gateway.limits import Limits
+from neocode.gateway.lifecycle import ensure_daemon, stop_daemon
 
 ATTACKERS = 24
-QUICK_SEC = 2.0  # for a loaded machine; idle it takes 0.1 s, and a gateway that serves attackers in turn 4 s
+QUICK_SEC = 2.0  # for a loaded machine; idle it takes 0.1 s, and serving attackers in turn takes 4 s
 PINGS = 15
 
 Attack = Callable[[Any, Endpoint], Awaitable[None]]
@@ -100,46 +101,101 @@ async def slow_loris(gw: Any, endpoint: Endpoint) -> None:
         await asyncio.sleep(0.002)
 
 
+@asynccontextmanager
+async def attacked(gw: SimpleNamespace, endpoint: Endpoint, name: str) -> AsyncIterator[Any]:
+    """A raw client of a gateway under attack. Gateway and attackers are processes of their own, so that the delay that
+    the client sees is the gateway's alone.
+    """
+    await (await ensure_daemon(endpoint, argv=gw.daemon_argv(endpoint), ready_sec=30.0)).close()
+    attackers = await gw.attack(endpoint, name, ATTACKERS)
+    try:
+        yield await gw.Raw.connect(endpoint)
+        assert attackers.returncode is None, "the attack ended before the test did"
+    finally:
+        attackers.kill()
+        await attackers.wait()
+        await stop_daemon(endpoint)
+
+
 @pytest.mark.parametrize(
     "attack", [garbage, pings, blank_lines, bindings, big_frames, nested_json, churn, deaf, slow_loris]
 )
 def test_an_attacked_gateway_answers_others_quickly(gw: SimpleNamespace, endpoint: Endpoint, attack: Attack) -> None:
-    """The attackers run in a process of their own, so that their work does not count as the gateway's delay."""
-
     async def main() -> None:
-        async with gw.serve(endpoint, Limits(call_sec=2.0)):
-            attackers = await gw.attack(endpoint, attack.__name__, ATTACKERS)
-            try:
-                victim = await gw.Raw.connect(endpoint)
-                delays = []
-                for _ in range(PINGS):
-                    started = time.monotonic()
-                    answer = await victim.call("gateway.ping")
-                    delays.append(time.monotonic() - started)
-                    assert answer["result"]["payload"]["message"] == "pong"
-                    await asyncio.sleep(0.03)
-                assert max(delays) < QUICK_SEC, [round(delay, 3) for delay in delays]
-                assert attackers.returncode is None, "the attack ended before the test did"
-            finally:
-                attackers.kill()
-                await attackers.wait()
+        async with attacked(gw, endpoint, attack.__name__) as victim:
+            delays = []
+            for _ in range(PINGS):
+                started = time.monotonic()
+                answer = await victim.call("gateway.ping")
+                delays.append(time.monotonic() - started)
+                assert answer["result"]["payload"]["message"] == "pong"
+                await asyncio.sleep(0.03)
+            assert max(delays) < QUICK_SEC, [round(delay, 3) for delay in delays]
 
     gw.run(main())
 
 
 def test_a_chunk_reaches_its_client_while_others_flood(gw: SimpleNamespace, endpoint: Endpoint) -> None:
     async def main() -> None:
-        async with gw.serve(endpoint):
-            attackers = await gw.attack(endpoint, "big_frames", ATTACKERS)
-            try:
-                raw = await gw.Raw.connect(endpoint)
-                started = time.monotonic()
-                await raw.call("gateway.ask", {"user_query": "a b c"})
-                while (await raw.event())["event"] != "ask_done":
-                    pass
-                assert time.monotonic() - started < QUICK_SEC
-            finally:
-                attackers.kill()
-                await attackers.wait()
+        async with attacked(gw, endpoint, "big_frames") as raw:
+            started = time.monotonic()
+            await raw.call("gateway.ask", {"user_query": "a b c"})
+            while (await raw.event())["event"] != "ask_done":
+                pass
+            assert time.monotonic() - started < QUICK_SEC
+
+    gw.run(main())
+
+
+def order_of(running: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The ids of requests in the order in which the gateway handles them, from now on."""
+    seen: list[str] = []
+    handle = running.server.handle
+
+    def noting(connection: Any, request: Any) -> Any:
+        seen.append(request.request_id)
+        return handle(connection, request)
+
+    monkeypatch.setattr(running.server, "handle", noting)
+    return seen
+
+
+def ping(request_id: str, size: int = 0) -> bytes:
+    """A ping of at least `size` bytes."""
+    return f'{{"jsonrpc":"2.0","id":"{request_id}","method":"gateway.ping","x":"{"x" * size}"}}\n'.encode()
+
+
+def test_large_requests_wait_for_a_small_one_that_came_after_them(
+    gw: SimpleNamespace, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        async with gw.serve(endpoint) as running:
+            clients = [await gw.Raw.connect(endpoint) for _ in range(20)]
+            light = await gw.Raw.connect(endpoint)
+            seen = order_of(running, monkeypatch)
+            for number, raw in enumerate(clients):
+                raw.send(ping(f"large-{number}", 100_000))
+            light.send(ping("light"))
+            await gw.until(lambda: len(seen) == 21)
+            assert seen.index("light") <= 2, seen
+
+    gw.run(main())
+
+
+def test_who_has_used_much_waits_for_who_has_not(
+    gw: SimpleNamespace, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        async with gw.serve(endpoint) as running:
+            clients = [await gw.Raw.connect(endpoint) for _ in range(20)]
+            for connection in running.server._connections:
+                connection._load.add(1.0, time.monotonic())
+            light = await gw.Raw.connect(endpoint)
+            seen = order_of(running, monkeypatch)
+            for number, raw in enumerate(clients):
+                raw.send(ping(f"heavy-{number}"))
+            light.send(ping("light"))
+            await gw.until(lambda: len(seen) == 21)
+            assert seen.index("light") <= 2, seen
 
     gw.run(main())

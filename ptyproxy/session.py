@@ -10,6 +10,7 @@ import contextlib
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
@@ -73,12 +74,22 @@ def _sweep(base: Path) -> None:
                 shutil.rmtree(entry.path, ignore_errors=True)
 
 
-def is_alive(pid: int) -> bool:
-    """Whether a process with this id exists."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True  # another user's
-    return True
+if sys.platform == "win32":
+
+    def is_alive(pid: int) -> bool:
+        """Whether a process with this id exists. (os.kill would send it Ctrl-C there.)"""
+        import psutil
+
+        return bool(psutil.pid_exists(pid))
+
+else:
+
+    def is_alive(pid: int) -> bool:
+        """Whether a process with this id exists."""
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        except OSError:
+            return True  # another user's
+        return True

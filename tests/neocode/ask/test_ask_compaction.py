@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 from hypothesis import given, settings
@@ -137,10 +138,15 @@ def test_two_hundred_turns_are_compacted_in_under_five_milliseconds() -> None:
         for n in range(200)
     ]
     times = []
-    for _ in range(25):
-        started = time.perf_counter()
-        result = shrink(turns, budget=8000, retain=5)
-        fit_turns(result.turns, 6000)
-        times.append(time.perf_counter() - started)
+    tracer = sys.gettrace()  # coverage's, which would be what is measured
+    sys.settrace(None)
+    try:
+        for _ in range(25):
+            started = time.perf_counter()
+            result = shrink(turns, budget=8000, retain=5)
+            fit_turns(result.turns, 6000)
+            times.append(time.perf_counter() - started)
+    finally:
+        sys.settrace(tracer)
     assert result.summarised == 195
     assert min(times) < 0.005

@@ -25,10 +25,10 @@ MAX_ITEMS = 512  # names or gists, whatever the budget
 FIRST_NAMES = 32  # never crowded out by later turns
 FIRST_SCAN_CHARS = 16 * 1024
 SCAN_CHARS = 16 * 1024  # over all later turns of one compaction, which bounds its time
-READ_TURNS = 16  # as many of the oldest and of the newest turns are read for names and gists; a summary holds no more
+READ_TURNS = 10  # as many of the oldest and of the newest turns are read for names and gists; a summary holds no more
 SCAN_MIN_CHARS = 192
 GIST_CHARS = 160
-GIST_SCAN_CHARS = 1024  # of a log's end, for its last line that speaks of a failure
+GIST_SCAN_CHARS = 512  # of a log's end, for its last line that speaks of a failure
 _CURRENT_WEIGHT = 4  # the turn being asked keeps four times the room of an older one
 
 _HEADING = re.compile(r"^ {0,3}#{1,6} ")

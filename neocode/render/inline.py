@@ -36,10 +36,34 @@ def _parser() -> MarkdownIt:
 
 def parse_inline(text: str, base: tuple[str, ...] = ()) -> list[Run]:
     """The runs of `text`; each has at least the style `base`. A line end in a run is a hard break."""
-    runs: list[Run] = []
+    runs = code_only(text, base)
+    if runs is not None:
+        return runs
+    runs = []
     for token in _parser().parseInline(text):
         _walk(token.children or [], base, runs)
     return [Run(sanitize(run.text), run.style) for run in runs if run.text]
+
+
+def code_only(text: str, base: tuple[str, ...]) -> list[Run] | None:
+    """The runs of a sanitised text whose only markup is single back quotes; None for any other, which is parsed.
+
+    Most lines of the offline rules are such, and are shown without importing the parser.
+    """
+    parts = text.split("`")
+    if len(parts) % 2 == 0 or "``" in text or " \n" in text or text != text.strip():
+        return None
+    if any(special in words for words in parts[::2] for special in "*_[<!"):
+        return None
+    runs = []
+    for index, part in enumerate(parts):
+        words, style = part.replace("\n", " "), base
+        if index % 2:
+            padded = words[0] == words[-1] == " " and words.strip(" ")
+            words, style = words[1:-1] if padded else words, (*base, CODE)
+        if words:
+            runs.append(Run(sanitize(words), style))
+    return runs
 
 
 def _walk(tokens: list[Token], base: tuple[str, ...], runs: list[Run]) -> None:

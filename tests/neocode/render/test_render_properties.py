@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+import subprocess
+import sys
+from itertools import groupby, pairwise
 from unittest import mock
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neocode.render.answer import may_insert, parse_answer
+from neocode.render.inline import Run, code_only, parse_inline
 from neocode.render.markdown import MAX_LINE_CHARS, MarkdownStream
 from neocode.render.stream import PlainStream
 from neocode.render.summary import AnswerFacts, answer_json, closing_line
@@ -133,6 +136,34 @@ def test_flowing_text_never_exceeds_the_width(words: list[str]) -> None:
 
     for line in rendered([" ".join(words)], 30, False).split("\n"):
         assert wcswidth(line) <= 30
+
+
+SPANS = ["`", "`a b`", "` x `", "`_y*`", "word", " ", "\n", "你", "&#27;", "\\", "\\`", "#", "-", "]", ">"]
+
+
+@given(st.lists(st.sampled_from(SPANS), max_size=12))
+def test_text_with_nothing_but_code_spans_is_read_as_the_parser_reads_it(parts: list[str]) -> None:
+    text = "".join(parts)
+    quick = code_only(text, ())
+    if quick is not None:
+        with mock.patch("neocode.render.inline.code_only", return_value=None):
+            assert merged(quick) == merged(parse_inline(text))
+
+
+def merged(runs: list[Run]) -> list[tuple[str, tuple[str, ...]]]:
+    """Neighbours of one style as one."""
+    return [("".join(run.text for run in group), style) for style, group in groupby(runs, lambda run: run.style)]
+
+
+def test_an_answer_of_the_offline_rules_is_shown_without_the_parser() -> None:
+    code = (
+        "import sys; from neocode.render.markdown import MarkdownStream\n"
+        "stream = MarkdownStream(80, True, sys.stdout.write)\n"
+        "stream.feed('## Cause\\nNo command `gti`.\\n## Fix\\n```sh\\ngit status\\n```\\n'); stream.finish()\n"
+        "print([name for name in ('markdown_it', 'wcwidth') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 @given(texts)

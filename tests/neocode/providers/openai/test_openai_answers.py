@@ -46,6 +46,7 @@ def test_a_delta_is_passed_on_while_the_server_still_holds_back_the_next(server:
         seen.set()
         assert await anext(answer) == Delta(" last")
         assert isinstance(await anext(answer), Finish)
+        assert await anext(answer, None) is None
         await provider.aclose()
 
     server.script(script)

@@ -43,6 +43,9 @@ def compose(segments: Sequence[Segment], total: int, redactor: Redactor | None, 
     """Decode, strip, join, redact, and take the margins away."""
     lines = _lines(segments, total)
     decoded, encoding = decode_lines([line.data.removesuffix(SOFT) for line in lines])
+    overwritten: dict[str, int] = {}
+    if redactor:
+        decoded = [_mask_states(text, redactor, overwritten) if "\r" in text else text for text in decoded]
     texts = [strip_sequences(text) for text in decoded]
     joins = _joins(lines, texts, width)
     parts: list[str] = []
@@ -57,7 +60,17 @@ def compose(segments: Sequence[Segment], total: int, redactor: Redactor | None, 
     joined = "".join(parts)
     masks = redactor.find(joined) if redactor else []
     text, kinds = _render(joined, masks, dropped)
+    for kind, number in overwritten.items():
+        kinds[kind] = kinds.get(kind, 0) + number
     return Composed(text, kinds, any(line.note for line in lines), encoding)
+
+
+def _mask_states(text: str, redactor: Redactor, kinds: dict[str, int]) -> str:
+    """A line that overwrites itself, each state redacted by itself: an overwriting leaves the rest of a secret."""
+    redacted = redactor.redact(text.rstrip("\r").replace("\r", "\n"))
+    for kind, number in redacted.kinds.items():
+        kinds[kind] = kinds.get(kind, 0) + number
+    return redacted.text.replace("\n", "\r")
 
 
 def _lines(segments: Sequence[Segment], total: int) -> list[_Line]:

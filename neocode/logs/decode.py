@@ -67,12 +67,14 @@ def _is_binary(line: bytes) -> bool:
 
 
 def _printable_runs(line: bytes) -> str:
-    """Runs of printable characters. NUL between texts (`env -0`) becomes a space, NUL within them (UTF-16) goes."""
-    if line.count(0) * 5 > len(line) * 2:
-        line = line.replace(b"\0", b"")
+    """Text without its NULs, else the runs of printable characters. NUL between `name=value` or paths (`env -0`,
+    `find -print0`) becomes a space; a terminal shows none of the others, so tokens go on over them."""
+    parts = line.strip(b"\0").split(b"\0")
+    listed = len(parts) > 1 and all(b"=" in part or b"/" in part for part in parts)
+    line = (b" " if listed else b"").join(parts)
     if not _compiled(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]").search(line):
         try:
-            return line.replace(b"\0", b" ").decode()
+            return line.decode()
         except UnicodeDecodeError:
             pass
     runs = _compiled(rb"[\t\x1b -~]{%d,}" % SHORTEST_RUN).findall(line)

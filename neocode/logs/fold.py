@@ -13,23 +13,23 @@ SIMILAR_RUN = 5
 
 
 class Run:
-    """Lines of one shape in a row: the first four, the last, how many; bytes [start, end) of the stream."""
+    """Equal or similar lines in a row: the first four, the last, how many; bytes [start, end) of the stream."""
 
-    __slots__ = ("count", "end", "equal", "first", "last", "shape", "start")
+    __slots__ = ("_shape", "count", "end", "equal", "first", "last", "start")
 
     def __init__(self, line: bytes, start: int) -> None:
         self.first = [line]
         self.last = line
-        self.shape = shape(line)
         self.count = 1
         self.equal = True
         self.start = start
         self.end = start + len(line) + 1
+        self._shape: bytes | None = None
 
-    def take(self, line: bytes) -> bool:
-        """Add `line` if it continues the run."""
+    def take(self, line: bytes, similar: bool) -> bool:
+        """Add `line` if it continues the run: an equal one, or also one of the same shape."""
         if line != self.last:
-            if shape(line) != self.shape:
+            if not similar or shape(line) != self.shape():
                 return False
             self.equal = False
         self.last = line
@@ -40,15 +40,19 @@ class Run:
         return True
 
     def join(self, other: Run) -> bool:
-        """Add the run `other` that follows directly, if it continues this one."""
-        if other.shape != self.shape:
+        """Add the run `other` that follows directly, if both are of the same equal lines."""
+        if not (self.equal and other.equal and other.last == self.last):
             return False
-        self.equal = self.equal and other.equal and other.last == self.last
         self.first = (self.first + other.first)[: SIMILAR_RUN - 1]
         self.count += other.count
-        self.last = other.last
         self.end = other.end
         return True
+
+    def shape(self) -> bytes:
+        """What all its lines have in common."""
+        if self._shape is None:
+            self._shape = shape(self.last)
+        return self._shape
 
     def lines(self) -> list[bytes]:
         """What stands for the run in the text."""
@@ -63,14 +67,19 @@ class Run:
         return sum(len(line) + 1 for line in self.lines())
 
 
-def fold(lines: Iterable[bytes], start: int, runs: list[Run] | None = None) -> list[Run]:
-    """Append `lines`, which begin at offset `start`, to `runs`."""
+def fold(lines: Iterable[bytes], start: int, similar: bool, runs: list[Run] | None = None) -> list[Run]:
+    """Append `lines`, which begin at offset `start`, to `runs`. `similar`: numbers may differ within a run."""
     runs = [] if runs is None else runs
     for line in lines:
-        if not runs or not runs[-1].take(line):
+        if not runs or not runs[-1].take(line, similar):
             runs.append(Run(line, start))
         start += len(line) + 1
     return runs
+
+
+def size_of(runs: Iterable[Run]) -> int:
+    """Bytes of the runs' lines."""
+    return sum(run.size() for run in runs)
 
 
 def fold_equal(lines: Iterable[bytes]) -> list[bytes]:

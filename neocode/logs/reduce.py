@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from neocode.logs import errorlines
-from neocode.logs.fold import Run, fold
+from neocode.logs.ends import Head, Tail
+from neocode.logs.fold import Run
 
 HEAD_SHARE = 0.2
 TAIL_SHARE = 0.3
@@ -22,10 +23,6 @@ BYTES_AFTER = 1400
 # Windows remembered: the first ones often hold the cause, the last ones weigh most.
 FIRST_WINDOWS = 3
 LAST_WINDOWS = 48
-# How far the tail looks back over a block to fill itself, at first; four times as far when all of it repeats.
-TAIL_REACH = 16 * 1024
-# A head that never fills because the log repeats itself is closed after so much.
-HEAD_REACH = 4 << 20
 
 
 class Segment(NamedTuple):
@@ -56,9 +53,8 @@ class Reducer:
     def __init__(self, limit: int, margin: int) -> None:
         self._limit = limit
         self._margin = margin
-        self._head: list[Run] = []
-        self._head_open = True
-        self._tail: list[Run] = []
+        self._head = Head(limit * HEAD_SHARE + margin)
+        self._tail = Tail(limit * TAIL_SHARE + margin)
         self._first: list[_Window] = []
         self._last: dict[bytes, _Window] = {}
         self._carry = b""
@@ -69,17 +65,17 @@ class Reducer:
         """Take in one block; every line in it ends in a newline, the last one of the log need not."""
         if not block.endswith(b"\n"):
             block += b"\n"
-        self._extend_head(block)
-        self._extend_tail(block)
+        self._head.feed(block, self._offset)
+        self._tail.feed(block, self._offset)
         self._search(self._carry + block, final=False)
         self._offset += len(block)
 
     def finish(self) -> list[Segment]:
         """What is kept, in order, not overlapping."""
         self._search(self._carry, final=True)
-        head, head_margin = _take(self._head, self._limit * HEAD_SHARE, self._margin)
+        head, head_margin = _take(self._head.runs, self._limit * HEAD_SHARE, self._margin)
         head_end = head[-1].end if head else 0
-        back, tail_margin = _take(self._tail[::-1], self._limit * TAIL_SHARE, self._margin)
+        back, tail_margin = _take(self._tail.runs[::-1], self._limit * TAIL_SHARE, self._margin)
         tail = [run for run in back[::-1] if run.start >= head_end]
         tail_margin = min(tail_margin, len(tail))
         tail_start = tail[0].start if tail else self._offset
@@ -88,39 +84,6 @@ class Reducer:
         if tail:
             segments.append(_segment(tail, tail_margin, 0))
         return _seams(segments, self._offset)
-
-    def _extend_head(self, block: bytes) -> None:
-        if not self._head_open:
-            return
-        want = self._limit * HEAD_SHARE + self._margin
-        at = 0
-        while at < len(block):
-            end = block.find(b"\n", min(at + TAIL_REACH, len(block) - 1)) + 1
-            fold(block[at : end - 1].split(b"\n"), self._offset + at, self._head)
-            at = end
-            if sum(run.size() for run in self._head[:-1]) > want or self._head[-1].end > HEAD_REACH:
-                self._head_open = False
-                return
-
-    def _extend_tail(self, block: bytes) -> None:
-        want = self._limit * TAIL_SHARE + self._margin
-        reach = TAIL_REACH
-        while True:
-            at = block.rfind(b"\n", 0, max(0, len(block) - reach)) + 1
-            runs = fold(block[at:-1].split(b"\n"), self._offset + at)
-            if at == 0 or sum(run.size() for run in runs[1:]) > want:
-                break
-            reach *= 4
-        if at == 0:
-            if self._tail and self._tail[-1].join(runs[0]):
-                runs = runs[1:]
-            runs = self._tail + runs
-        size = 0
-        keep = len(runs)
-        while keep and size <= want:
-            keep -= 1
-            size += runs[keep].size()
-        self._tail = runs[keep:]
 
     def _search(self, data: bytes, final: bool) -> None:
         """Search what is new in `data` (the carry and a block), leave what needs the next block's lines."""

@@ -24,6 +24,8 @@ SOFT = b"\x00\x1e\x00"
 # What a key block's border may be long; never broken.
 _LABEL = 80
 
+# Without a BOM: so much of one byte lane is NUL where text is mostly Latin.
+NUL_LANE = 0.7
 _BOMS = ((codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"))
 _BOMS_16 = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
@@ -91,10 +93,10 @@ def detect_wide(head: bytes) -> str:
     lanes = head[:4096]
     if len(lanes) < 8 or b"\0" not in lanes:
         return "utf-8"
-    even, odd = lanes[::2].count(0) * 20 // len(lanes), lanes[1::2].count(0) * 20 // len(lanes)  # in twentieths
-    if odd >= 4 and even == 0:
+    even, odd = lanes[::2].count(0) / len(lanes[::2]), lanes[1::2].count(0) / len(lanes[1::2])
+    if odd >= NUL_LANE and even == 0:
         return "utf-16-le"
-    return "utf-16-be" if even >= 4 and odd == 0 else "utf-8"
+    return "utf-16-be" if even >= NUL_LANE and odd == 0 else "utf-8"
 
 
 def _fixed_blocks(read: Callable[[int], bytes]) -> Iterator[bytes]:

@@ -121,7 +121,6 @@ class FakeServer:
                 sock, _ = self._listener.accept()
             except OSError:
                 return
-            self._sockets.append(sock)
             thread = threading.Thread(target=self._serve, args=(sock,), daemon=True)
             self._threads.append(thread)
             thread.start()
@@ -132,12 +131,14 @@ class FakeServer:
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 sock.settimeout(DEADLINE_SEC)
                 plain = sock if self._tls is None else self._tls.wrap_socket(sock, server_side=True)
-                connection = Connection(plain)
-                request = connection.read_request()
-                if request is not None:
-                    self._next_script(request)(connection)
-                    with contextlib.suppress(OSError):
-                        plain.shutdown(socket.SHUT_WR)
+                self._sockets.append(plain)
+                with plain:
+                    connection = Connection(plain)
+                    request = connection.read_request()
+                    if request is not None:
+                        self._next_script(request)(connection)
+                        with contextlib.suppress(OSError):
+                            plain.shutdown(socket.SHUT_WR)
             except (ConnectionError, ssl.SSLError):
                 pass  # clients that go away are what many tests are about
             except BaseException as problem:

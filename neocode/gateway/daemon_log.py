@@ -89,6 +89,48 @@ def read_new(path: Path, offset: int) -> str:
     return "".join(char if char.isprintable() else "?" for char in line)[:300]
 
 
+class StartOutput:
+    """A context manager: where a starting daemon writes: its log, or a temporary file when there can be no log."""
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        self._offset = 0
+        fd: int | None = None
+        try:
+            path = log_file()
+        except ConfigError:
+            path = None
+        if path is not None:
+            fd = open_log(path)
+        if fd is not None:
+            self._path = path
+            self._offset = os.fstat(fd).st_size
+        self.fd = fd if fd is not None else _temporary()
+
+    def __enter__(self) -> StartOutput:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        os.close(self.fd)
+
+    def last_line(self) -> str:
+        """What the daemon said last."""
+        if self._path is not None:
+            return read_new(self._path, self._offset)
+        return read_new(Path(f"/dev/fd/{self.fd}"), 0)  # missing on Windows: then there is no line
+
+
+def _temporary() -> int:
+    """A file without a name; the null device when even that is not possible."""
+    import tempfile  # only here, and warm starts count milliseconds
+
+    try:
+        with tempfile.TemporaryFile() as file:
+            return os.dup(file.fileno())
+    except OSError:
+        return os.open(os.devnull, os.O_RDWR)
+
+
 def _open(path: Path) -> int:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     if sys.platform != "win32":

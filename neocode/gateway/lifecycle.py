@@ -17,13 +17,14 @@ from pathlib import Path
 
 import neocode
 from neocode import __version__
-from neocode.errors import ConfigError, GatewayUnreachable, NeocodeError
+from neocode.errors import GatewayUnreachable, NeocodeError
 from neocode.gateway import transport
-from neocode.gateway.client import GatewayAbsent, GatewayBroke, GatewayClient
-from neocode.gateway.daemon_log import log_file, open_log, read_new
+from neocode.gateway.client import GatewayAbsent, GatewayClient
+from neocode.gateway.daemon_log import StartOutput
 from neocode.gateway.detach import start_detached
 from neocode.gateway.endpoint import Endpoint
 from neocode.gateway.protocol import RpcError
+from neocode.gateway.wire import GatewayBroke
 
 READY_SEC = 20.0 if sys.platform == "win32" else 5.0
 STOP_SEC = 5.0
@@ -157,7 +158,7 @@ async def _try_open(endpoint: Endpoint) -> GatewayClient | None:
 
 
 async def _spawn(endpoint: Endpoint, command: list[str], environ: dict[str, str], ready_sec: float) -> GatewayClient:
-    with _Output() as output:
+    with StartOutput() as output:
         try:
             process = start_detached(command, output.fd, environ)
         except OSError as error:
@@ -177,48 +178,6 @@ async def _spawn(endpoint: Endpoint, command: list[str], environ: dict[str, str]
                 said = f": {words}" if words else ""
                 raise GatewayUnreachable(f"the gateway was not ready within {ready_sec:g} s{said}", "try again")
             await asyncio.sleep(POLL_SEC)
-
-
-class _Output:
-    """Where a starting daemon writes: its log, or a temporary file when there can be no log."""
-
-    def __init__(self) -> None:
-        self._path: Path | None = None
-        self._offset = 0
-        fd: int | None = None
-        try:
-            path = log_file()
-        except ConfigError:
-            path = None
-        if path is not None:
-            fd = open_log(path)
-        if fd is not None:
-            self._path = path
-            self._offset = os.fstat(fd).st_size
-        self.fd = fd if fd is not None else _temporary()
-
-    def __enter__(self) -> _Output:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        os.close(self.fd)
-
-    def last_line(self) -> str:
-        """What the daemon said last."""
-        if self._path is not None:
-            return read_new(self._path, self._offset)
-        return read_new(Path(f"/dev/fd/{self.fd}"), 0)  # missing on Windows: then there is no line
-
-
-def _temporary() -> int:
-    """A file without a name; the null device when even that is not possible."""
-    import tempfile  # only here, and warm starts count milliseconds
-
-    try:
-        with tempfile.TemporaryFile() as file:
-            return os.dup(file.fileno())
-    except OSError:
-        return os.open(os.devnull, os.O_RDWR)
 
 
 async def _replace(

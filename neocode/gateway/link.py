@@ -15,9 +15,10 @@ from typing import Any
 from neocode.ask.types import AskParams
 from neocode.errors import GatewayUnreachable, NeocodeError
 from neocode.gateway.answers import AskStream
-from neocode.gateway.client import GatewayClient, Notification
+from neocode.gateway.client import GatewayClient
 from neocode.gateway.endpoint import Endpoint
 from neocode.gateway.lifecycle import ensure_daemon
+from neocode.gateway.wire import Notification
 
 FIRST_DELAY_SEC = 0.2
 MAX_DELAY_SEC = 5.0

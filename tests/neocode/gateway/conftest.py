@@ -6,6 +6,7 @@ import asyncio
 import importlib.util
 import json
 import shutil
+import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -51,7 +52,7 @@ class Raw:
 
     @classmethod
     async def connect(cls, endpoint: Endpoint, authenticate: bool = True) -> Raw:
-        raw = cls(*await asyncio.open_unix_connection(endpoint.address, limit=4 << 20))
+        raw = cls(*await asyncio.open_unix_connection(sock=await _connected(endpoint.address), limit=4 << 20))
         if authenticate:
             token = json.loads(endpoint.token_file.read_text())["token"]
             answer = await raw.call("gateway.authenticate", {"token": token})
@@ -91,6 +92,19 @@ class Raw:
 
     def close(self) -> None:
         self.writer.close()
+
+
+async def _connected(address: str) -> socket.socket:
+    """A full backlog means EAGAIN, which asyncio takes for a connection that is under way."""
+    sock = socket.socket(socket.AF_UNIX)
+    sock.setblocking(False)
+    while True:
+        try:
+            sock.connect(address)
+        except BlockingIOError:
+            await asyncio.sleep(0.005)
+        else:
+            return sock
 
 
 @asynccontextmanager

@@ -62,13 +62,13 @@ class FakeAsk:
             payload = {"session_id": session_id, "code": "CANCELED", "message": "canceled", "hint": ""}
             emit(AskEvent("ask_error", session_id, run_id, payload))
             return
-        payload = {
+        done = {
             "session_id": session_id,
             "full_response": "".join(said),
             "compacted": False,
             "usage": {"input_tokens": 1, "output_tokens": 2},
         }
-        emit(AskEvent("ask_done", session_id, run_id, payload))
+        emit(AskEvent("ask_done", session_id, run_id, done))
 
     async def cancel(self, *, run_id: str = "", session_id: str = "") -> bool:
         tasks = [

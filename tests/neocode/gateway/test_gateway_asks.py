@@ -31,7 +31,7 @@ def test_the_ack_comes_before_the_first_event_and_the_deltas_make_the_response(
                 {"message": "ask accepted"},
                 "diag-ask-1",
             )
-            events = []
+            events: list[dict[str, Any]] = []
             while not events or events[-1]["event"] == "ask_chunk":
                 message = await raw.recv()
                 assert set(message) == {"jsonrpc", "method", "params"}

@@ -43,6 +43,7 @@ def test_a_client_authenticates_asks_and_knows_the_servers_version(gw: SimpleNam
 def test_no_event_is_lost_that_comes_in_the_same_read_as_the_ack(gw: SimpleNamespace, endpoint: Endpoint) -> None:
     async def main() -> None:
         async with gw.serve(endpoint), await GatewayClient.open(endpoint) as client:
+            assert client._transport is not None
             client._transport.pause_reading()
             asking = asyncio.ensure_future(client.ask(AskParams("a b c d")))
             await asyncio.sleep(0.1)
@@ -66,6 +67,24 @@ def test_a_cancelled_ask_ends_with_canceled_and_a_left_one_is_cancelled(
             async with await client.ask(AskParams("hang")) as left:
                 await left.__anext__()
             assert running.ask.cancelled == [stream.run_id, left.run_id]
+
+    gw.run(main())
+
+
+def test_an_ask_whose_client_stopped_waiting_is_cancelled_when_its_ack_comes(
+    gw: SimpleNamespace, endpoint: Endpoint
+) -> None:
+    async def main() -> None:
+        async with gw.serve(endpoint) as running, await GatewayClient.open(endpoint) as client:
+            assert client._transport is not None
+            client._transport.pause_reading()
+            with pytest.raises(GatewayUnreachable, match="did not answer"):
+                await client.ask(AskParams("hang"), timeout=0.1)
+            client._transport.resume_reading()
+            await gw.until(lambda: running.ask.cancelled)
+            with pytest.raises(RpcError, match="longer than 1 MiB"):
+                await client.ask(AskParams("x" * (1 << 20)))
+            assert client.connected
 
     gw.run(main())
 

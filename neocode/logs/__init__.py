@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from neocode.errors import ConfigError
 from neocode.logs.compose import Composed, compose, left_out
-from neocode.logs.reduce import Reducer, Segment
+from neocode.logs.reduce import HEAD_SHARE, Reducer, Segment
 from neocode.logs.stream import LineStream
 from ptyproxy.redact import Redactor
 
@@ -77,7 +77,7 @@ def fit(text: str, max_bytes: int) -> tuple[str, bool]:
     data = text.encode("utf-8", "replace")
     if len(data) <= max_bytes:
         return text, False
-    reducer = Reducer(int(max_bytes * _NOTES_SHARE), 0)
+    reducer = Reducer(int(max_bytes * _NOTES_SHARE), 0, 1 - HEAD_SHARE)
     reducer.feed(data)
     reduced = _joined(reducer.finish(), len(data))
     if len(reduced) > max_bytes:

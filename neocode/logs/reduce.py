@@ -48,13 +48,14 @@ class _Window(NamedTuple):
 
 
 class Reducer:
-    """Feed blocks of whole lines, then `finish`. `limit`: bytes to keep; `margin`: bytes beyond each edge."""
+    """Feed blocks of whole lines, then `finish`. `limit`: bytes to keep; `margin`: bytes beyond each edge;
+    `tail_kept`: share of the limit that the tail may take when failures leave room."""
 
-    def __init__(self, limit: int, margin: int) -> None:
+    def __init__(self, limit: int, margin: int, tail_kept: float = TAIL_SHARE) -> None:
         self._limit = limit
         self._margin = margin
         self._head = Head(limit * HEAD_SHARE + margin)
-        self._tail = Tail(limit * TAIL_SHARE + margin)
+        self._tail = Tail(limit * tail_kept + margin)
         self._first: list[_Window] = []
         self._last: dict[bytes, _Window] = {}
         self._carry = b""
@@ -75,15 +76,21 @@ class Reducer:
         self._search(self._carry, final=True)
         head, head_margin = _take(self._head.runs, self._limit * HEAD_SHARE, self._margin)
         head_end = head[-1].end if head else 0
-        back, tail_margin = _take(self._tail.runs[::-1], self._limit * TAIL_SHARE, self._margin)
-        tail = [run for run in back[::-1] if run.start >= head_end]
-        tail_margin = min(tail_margin, len(tail))
-        tail_start = tail[0].start if tail else self._offset
+        tail, _ = self._take_tail(self._limit * TAIL_SHARE, head_end)
+        windows, room = self._windows(head_end, tail[0].start if tail else self._offset)
+        floor = windows[-1].end if windows else head_end
+        tail, tail_margin = self._take_tail(self._limit * TAIL_SHARE + room, floor)
         segments = [_segment(head, 0, head_margin)] if head else []
-        segments += self._windows(head_end, tail_start)
+        segments += windows
         if tail:
             segments.append(_segment(tail, tail_margin, 0))
         return _seams(segments, self._offset)
+
+    def _take_tail(self, want: float, floor: int) -> tuple[list[Run], int]:
+        """The last runs up to `want` bytes and their margin, not before `floor`; how many the margin has."""
+        back, margin = _take(self._tail.runs[::-1], want, self._margin)
+        tail = [run for run in back[::-1] if run.start >= floor]
+        return tail, min(margin, len(tail))
 
     def _search(self, data: bytes, final: bool) -> None:
         """Search what is new in `data` (the carry and a block), leave what needs the next block's lines."""
@@ -120,9 +127,9 @@ class Reducer:
         if len(self._last) > LAST_WINDOWS:
             del self._last[next(iter(self._last))]
 
-    def _windows(self, floor: int, ceiling: int) -> list[Segment]:
+    def _windows(self, floor: int, ceiling: int) -> tuple[list[Segment], float]:
         """The windows that fit, best first: the last grave one, the first grave one, then grave before mild and late
-        before early; in the order of the log."""
+        before early; in the order of the log. And the room they leave."""
         late = sorted(self._last.values(), key=lambda w: (w.grade, w.start), reverse=True)
         early = sorted(self._first, key=lambda w: (-w.grade, w.start))
         room = self._limit * (1 - HEAD_SHARE - TAIL_SHARE)
@@ -135,7 +142,7 @@ class Reducer:
             if size <= room:
                 room -= size
                 chosen.append(segment)
-        return sorted(chosen, key=lambda segment: segment.start)
+        return sorted(chosen, key=lambda segment: segment.start), room
 
 
 def _take(runs: list[Run], want: float, margin: int) -> tuple[list[Run], int]:

@@ -18,7 +18,7 @@ def pytest_arguments(arguments: list[str]) -> list[str]:
         return [str(WINE_SUITE), *arguments[1:]]
     if arguments:
         return arguments
-    return ["-n", "auto", "--dist", "worksteal", "--cov", "--cov-report=term:skip-covered"]
+    return ["-n", "auto", "--dist", "loadgroup", "--cov", "--cov-report=term:skip-covered"]
 
 
 def main() -> None:

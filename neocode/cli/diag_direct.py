@@ -24,7 +24,7 @@ from neocode.gateway.client import GatewayClient
 from neocode.logs import PreparedLog, make_redactor, prepare
 from neocode.providers.base import AskContext, Usage
 from neocode.render.answer import parse_answer
-from neocode.render.stream import open_stream, use_color
+from neocode.render.stream import open_stream, use_color, writer
 from neocode.render.summary import AnswerFacts, answer_json, closing_line
 from ptyproxy.redact import Redactor
 
@@ -84,7 +84,8 @@ async def _show(answer: AskStream, log: PreparedLog, args: argparse.Namespace) -
         sink.finish()
         sys.stdout.flush()
     color = use_color(args.color, sys.stdout, os.environ)
-    print(f"\n{closing_line(answer_facts(done, log), color=color)}", flush=True)
+    writer(sys.stdout)(f"\n{closing_line(answer_facts(done, log), color=color)}\n")
+    sys.stdout.flush()
 
 
 async def _show_json(answer: AskStream, log: PreparedLog) -> None:
@@ -92,7 +93,8 @@ async def _show_json(answer: AskStream, log: PreparedLog) -> None:
     done = await _follow(answer, lambda delta: None)
     known = answer_facts(done, log)
     diagnosis = parse_answer(str(done.payload.get("full_response", "")), cut=known.finish_reason == "length")
-    print(answer_json(diagnosis, known).decode(), flush=True)
+    sys.stdout.buffer.write(answer_json(diagnosis, known) + b"\n")
+    sys.stdout.flush()
 
 
 async def _follow(answer: AskStream, feed: Any) -> AskEvent:

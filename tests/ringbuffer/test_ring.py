@@ -69,7 +69,7 @@ def test_after_any_appends_and_resizes_spans_and_tails_are_those_of_the_stream(
     assert (ring.start, ring.end) == (oldest, len(stream))
 
     near_start, near_end, back, lines = numbers
-    for start in (max(0, oldest - 15 + near_start), max(0, len(stream) - near_start)):
+    for start in (min(max(0, oldest - 15 + near_start), len(stream)), max(0, len(stream) - near_start)):
         for end in (min(len(stream), start + near_end), max(start, len(stream) - back)):
             got = ring.snapshot(start, end)
             if end <= oldest:

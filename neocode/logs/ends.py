@@ -10,7 +10,7 @@ from __future__ import annotations
 from neocode.logs.fold import Run, fold, size_of
 
 # How far the tail looks back over a block at first; four times as far when what it sees folds to too little.
-REACH = 16 * 1024
+REACH = 12 * 1024
 # How far it looks back over similar lines.
 SIMILAR_REACH = 64 * 1024
 

@@ -64,7 +64,7 @@ class Run:
 
     def size(self) -> int:
         """Bytes of `lines()` with their newlines."""
-        return sum(len(line) + 1 for line in self.lines())
+        return self.end - self.start if self.count == 1 else sum(len(line) + 1 for line in self.lines())
 
 
 def fold(lines: Iterable[bytes], start: int, similar: bool, runs: list[Run] | None = None) -> list[Run]:

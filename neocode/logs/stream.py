@@ -103,6 +103,9 @@ def _fixed_blocks(read: Callable[[int], bytes]) -> Iterator[bytes]:
     """`BLOCK` bytes each but the last, however little a read returns."""
     held = bytearray()
     while data := read(BLOCK - len(held)):
+        if not held and len(data) == BLOCK:
+            yield data
+            continue
         held += data
         while len(held) >= BLOCK:
             yield bytes(held[:BLOCK])

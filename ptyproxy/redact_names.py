@@ -30,6 +30,7 @@ _PAIR = (
     r"(?:,\s*|\s*\n\s*|\s+)[\"']?value[\"']?(?P<close>)(?P<sep>\s?[:=]\s?)"
 )
 _NAME_BEFORE = 64
+SHORTEST_KEY = 4
 # Characters of a value that decide; a longer one is masked whole all the same.
 _JUDGED = 512
 _VALUE = r"[^\s\"'`,;&<>|)}\]]+"
@@ -39,7 +40,7 @@ _QUOTE = r"[brfu@$]?(?P<quote>\\{0,4}[\"'`])"
 _LINE_STARTS = (
     r"(?:[-+>*#$%\d|. \t]|export |set |setx |env |arg |declare -x |-e |\$env:|\w+@[\w.-]+:\S*[$#] )*[\"'\[{(]{0,2}"
 )
-_POSITION = r"v?\d+(?:[.:]\d+)+(?:[-+:,)].*)?|0x[0-9a-f]+"
+_POSITION = r"[\^~<>=]{0,2}v?\d+(?:[.:]\d+)+(?:[-+:,)].*)?|0x[0-9a-f]+"
 _CODE = (
     r"(?:await |new )?[a-zA-Z_]\w*(?:(?:\.|->|::)[a-zA-Z_]\w*)*[(\[].*"
     r"|(?:self|this|cls|args|config|cfg|settings|options|opts|params|process|os|env|ctx|req|request|secrets|vars|data)"
@@ -111,7 +112,11 @@ def _judge(text: str, low: str, name: str, match: re.Match[str], flag: bool) -> 
     if value is None:
         return
     word = text[value.start : min(value.end, value.start + _JUDGED)]
-    if is_placeholder(word) or word.lower() == name.strip("-").lower() or not _is_secret(word, kind, value):
+    if (
+        is_placeholder(word)
+        or word.lower() == name.rsplit(".", 1)[-1].strip("-").lower()
+        or not _is_secret(word, kind, value)
+    ):
         return
     before = low[max(0, match.start() - 24) : match.start()].split()
     if before and before[-1].strip("\"'(") in _PARSER_WORDS and not _looks_random(word):
@@ -167,6 +172,8 @@ def _is_secret(word: str, kind: str, value: _Value) -> bool:
         return False
     if kind == "key":
         return _looks_random(word)
+    if kind == "api-key" and len(word) < SHORTEST_KEY:  # the accesskey="n" of HTML
+        return False
     if value.tight:
         return any(c.isalnum() or c == FILLER for c in word)
     return _looks_strong(word) or (kind == "password" and value.fills_line)

@@ -56,6 +56,7 @@ _BEARER = r"\bbearer\s+(?P<value>[a-z0-9._~+/=-]{16,})"
 _PLACEHOLDER = (
     r"<[^<>]*>|\$\{[^{}]*\}?|\$[A-Z_][A-Z0-9_]*|\$[a-z_]+(?:->\w+)*|\$\(.*|\$env:\w+|%[A-Za-z_]\w*%"
     r"|\{\{?[^{}]*\}?\}|\[[A-Za-z _-]+\]?|\([A-Za-z _-]+\)?"
+    r"|[A-Z_]*(?:PASSWORD|PASSWD|PASS|TOKEN|SECRET|KEY)"
     r"|(?:your|my|the|insert|enter|replace)[-_ ]?\w*[-_ ](?:here|token|key|password|secret)[\w-]*"
     r"|(?i:redacted|hidden|masked|filtered|null|nil|none|undefined|true|false|yes|no|n/a|not[-_ ]set|unset|empty)"
 )
@@ -122,5 +123,9 @@ def _authorization(match: re.Match[str]) -> Iterator[Span]:
         yield *match.span("rest"), "authorization"
     elif match.group("one"):
         yield *match.span("one"), "authorization"
-    elif len(match.group("bare")) >= 8 and _compiled(r"\d|[a-z]+[^a-z\s]+[a-z]").search(match.group("bare")):
+    elif (
+        len(match.group("bare")) >= 8
+        and "[" not in match.group("bare")
+        and _compiled(r"\d|[a-z]+[^a-z\s]+[a-z]").search(match.group("bare"))
+    ):
         yield *match.span("bare"), "authorization"

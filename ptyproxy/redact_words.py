@@ -24,6 +24,7 @@ registry row sort"""
 _ABOUT = frozenset(_ABOUT_WORDS.split())
 _KEY_OF = frozenset(_KEY_OF_WORDS.split())
 _NO_KEY_OF = frozenset(_NO_KEY_OF_WORDS.split())
+_NO_PASS = frozenset({"askpass", "bypass", "compass", "minipass", "trespass"})
 _GLUED = (
     ("password", "password"),
     ("passwd", "password"),
@@ -64,7 +65,7 @@ def name_kind(name: str) -> str:
         return "token"
     if last == "pwd":  # the shell's PWD and OLDPWD are directories
         return "password" if words[0] not in {"pwd", "old"} or name in {"Pwd", "pwd"} else ""
-    if last.endswith("pass") and last not in {"bypass", "compass"} and name != "PASS":
+    if last.endswith("pass") and last not in _NO_PASS and name != "PASS":
         return "password"
     if last == "auth":
         return "token" if name.strip("\"'.") in {"_auth", "auth"} and name.startswith(("_", "auth")) else ""

@@ -24,6 +24,7 @@ OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 # command -> (module, what `neocode --help` says of it)
 COMMANDS: dict[str, tuple[str, str]] = {
+    "shell": ("shell_cmd", "your own shell, with diagnosis on the spot"),
     "diag": ("diag_cmd", "explain an error log, or what just failed in a running neocode shell"),
     "gateway": ("gateway_cmd", "run, stop or look at the local gateway"),
     "provider": ("provider_cmd", "add, list, test or remove model endpoints"),

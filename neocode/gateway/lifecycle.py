@@ -35,7 +35,7 @@ STARTING_SUFFIX = ".starting"  # the lock of the one client that starts a daemon
 
 def daemon_argv(endpoint: Endpoint) -> list[str]:
     """The command that serves `endpoint`: the same interpreter, the same address and token file."""
-    command = [sys.executable, "-m", "neocode", "gateway", "run"]
+    command = [sys.executable, "-I", "-m", "neocode", "gateway", "run"]
     return [*command, "--listen", endpoint.address, "--token-file", str(endpoint.token_file)]
 
 

@@ -310,7 +310,7 @@ def test_stop_ends_a_daemon_that_cannot_be_talked_to(gw: SimpleNamespace, endpoi
 
 def test_the_started_command_is_this_interpreter_with_the_same_address_and_token(endpoint: Endpoint) -> None:
     assert daemon_argv(endpoint) == [
-        sys.executable, "-m", "neocode", "gateway", "run",
+        sys.executable, "-I", "-m", "neocode", "gateway", "run",
         "--listen", endpoint.address, "--token-file", str(endpoint.token_file),
     ]  # fmt: skip
 

@@ -1,0 +1,175 @@
+"""The control thread: one asyncio loop that talks to the assistant, so that the pump never waits for anything.
+
+Invariants: it is started after the user's first prompt and never touches the terminal; whatever fails in it becomes a
+message; both queues are bounded; `close` takes at most `CLOSE_SEC`, and the process may end without it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from ptyproxy.messages import (
+    AllowAutomatic,
+    Ask,
+    Block,
+    Done,
+    Failed,
+    FromControl,
+    Notified,
+    Publish,
+    Stop,
+    ToControl,
+)
+from ptyproxy.ports import Assistant, AssistantError, ConsentNeeded
+
+if TYPE_CHECKING:
+    import asyncio
+
+MAX_MESSAGES = 4096  # each way; an answer has at most a few hundred blocks
+AUTO_SEC = 60.0
+MANUAL_SEC = 90.0
+CLOSE_SEC = 1.0
+
+
+class ControlThread:
+    """`post` and `receive` belong to the pump's thread. `wake` is called from here when there is something for it."""
+
+    def __init__(self, make_assistant: Callable[[], Assistant], session_id: str, wake: Callable[[], None]) -> None:
+        self._make_assistant = make_assistant
+        self._session_id = session_id
+        self._wake = wake
+        self._to_control: deque[ToControl] = deque(maxlen=MAX_MESSAGES)
+        self._from_control: deque[FromControl] = deque(maxlen=MAX_MESSAGES)
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()  # guards `_loop` against a post that races its end
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._arrived: asyncio.Event | None = None
+        self._closing = False
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+
+    # -- the pump's thread
+
+    def start(self) -> None:
+        """Start the thread, once."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="neocode-control", daemon=True)
+            self._thread.start()
+
+    def post(self, message: ToControl) -> None:
+        """Hand a message over; before the start it waits. A question starts the thread."""
+        self._to_control.append(message)
+        if isinstance(message, Ask):
+            self.start()
+        self._notify()
+
+    def receive(self) -> list[FromControl]:
+        """What has come since the last call."""
+        messages = []
+        while self._from_control:
+            messages.append(self._from_control.popleft())
+        return messages
+
+    def close(self) -> None:
+        """End the thread, cancelling what runs. Idempotent."""
+        self._closing = True
+        self._notify()
+        if self._thread is not None:
+            self._thread.join(CLOSE_SEC)
+
+    def _notify(self) -> None:
+        with self._lock:
+            if self._loop is not None and self._arrived is not None:
+                self._loop.call_soon_threadsafe(self._arrived.set)
+
+    # -- the control thread
+
+    def _run(self) -> None:
+        import asyncio
+
+        try:
+            asyncio.run(self._main())
+        except Exception as error:  # nothing of this thread may reach the user's terminal as a traceback
+            self._tell(Failed(0, f"internal error: {type(error).__name__}"))
+
+    async def _main(self) -> None:
+        import asyncio
+
+        arrived = asyncio.Event()
+        assistant = self._make_assistant()
+        with self._lock:
+            self._loop, self._arrived = asyncio.get_running_loop(), arrived
+        link = asyncio.create_task(assistant.run(self._session_id, self._notified))
+        try:
+            while not self._closing:
+                while self._to_control:
+                    await self._handle(self._to_control.popleft(), assistant)
+                await arrived.wait()
+                arrived.clear()
+        finally:
+            with self._lock:
+                self._loop = self._arrived = None
+            await self._end([link, *self._tasks.values()], assistant)
+
+    async def _end(self, tasks: list[asyncio.Task[None]], assistant: Assistant) -> None:
+        import asyncio
+
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=CLOSE_SEC / 2)
+        await assistant.close()
+
+    async def _handle(self, message: ToControl, assistant: Assistant) -> None:
+        import asyncio
+
+        if isinstance(message, Ask):
+            task = asyncio.create_task(self._answer(message, assistant))
+            self._tasks[message.ticket] = task
+            task.add_done_callback(lambda done: self._tasks.pop(message.ticket, None))
+        elif isinstance(message, Stop):
+            task_or_none = self._tasks.get(message.ticket)
+            if task_or_none is not None:
+                task_or_none.cancel()
+        elif isinstance(message, Publish):
+            await assistant.publish(message.state)
+        elif isinstance(message, AllowAutomatic):
+            await assistant.allow_automatic(message.allowed)
+
+    async def _answer(self, ask: Ask, assistant: Assistant) -> None:
+        """One question, to its end; every end but a Stop is told."""
+        import asyncio
+
+        automatic = ask.finding is not None and ask.finding.automatic
+        limit = AUTO_SEC if automatic else MANUAL_SEC
+        try:
+            answer = await asyncio.wait_for(self._ask(ask, assistant), limit)
+        except AssistantError as error:
+            self._tell(Failed(ask.ticket, str(error), isinstance(error, ConsentNeeded)))
+        except asyncio.TimeoutError:
+            self._tell(Failed(ask.ticket, f"no answer within {limit:g} s"))
+        except Exception as error:
+            self._tell(Failed(ask.ticket, f"internal error: {type(error).__name__}"))
+        else:
+            self._tell(answer)
+
+    async def _ask(self, ask: Ask, assistant: Assistant) -> Done:
+        def show(text: str) -> None:
+            self._tell(Block(ask.ticket, text))
+
+        if ask.question:
+            talk = f"idm-{self._session_id.removeprefix('shell-')}-{ask.ticket}"
+            try:
+                return Done(ask.ticket, await assistant.turn(talk, ask.question, ask.finding, show))
+            finally:
+                await assistant.end_talk(talk)
+        assert ask.finding is not None
+        return Done(ask.ticket, await assistant.diagnose(ask.finding, show))
+
+    def _notified(self, action: str, payload: Mapping[str, object]) -> None:
+        self._tell(Notified(action, payload))
+
+    def _tell(self, message: FromControl) -> None:
+        self._from_control.append(message)
+        self._wake()

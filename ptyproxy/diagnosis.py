@@ -1,0 +1,260 @@
+"""When to diagnose, with what, once; and what the hotkey does. Belongs to the pump's thread.
+
+Invariants: one question at a time, the newest failure replaces one that still waits; the same fault is not asked about
+by itself twice within 10 s, and what was answered is remembered 5 minutes; nothing here blocks or shows anything
+itself (`notices` decides when words appear, the control thread asks).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ptyproxy import policy
+from ptyproxy.messages import Ask, Block, Done, Failed, FromControl, Stop, ToControl
+from ptyproxy.notices import Notices
+from ptyproxy.ports import Answer, Finding
+from ptyproxy.records import CommandRecord, Output
+
+REPEAT_SEC = 10.0
+MEMORY_SEC = 300.0
+MEMORY_ANSWERS = 32
+MARKER_SEC = 0.3  # an answer that is faster needs no marker
+MAX_INSERT_CHARS = 500  # a longer line is no command that a person checks before Enter
+DIM, PLAIN = "\x1b[2m", "\x1b[m"
+_INVISIBLE = re.compile(rb"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]|[\x00-\x20\x7f]")
+_NUMBERS = re.compile(rb"\d+")
+
+
+class Job(NamedTuple):
+    """One question on its way. `number`: the record it is about, 0 for the screen or a free question."""
+
+    ticket: int
+    number: int
+    fingerprint: bytes
+    automatic: bool
+    asked_at: float
+
+
+class Shown(NamedTuple):
+    """The answer on the screen: which command it is about, and its fixes that may be inserted."""
+
+    number: int
+    fixes: tuple[str, ...]
+
+
+class Remembered(NamedTuple):
+    """An answer given before."""
+
+    at: float
+    text: str
+    answer: Answer
+
+
+class Diagnosis:
+    """`find` makes a Finding of a record (None: the recent screen); `insert` puts a line into the shell's editor."""
+
+    def __init__(
+        self,
+        notices: Notices,
+        post: Callable[[ToControl], None],
+        find: Callable[[CommandRecord | None, bool], Finding],
+        insert: Callable[[str], None],
+        *,
+        auto: bool = True,
+        marker: bool = True,
+        settings: policy.Settings | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.auto = auto
+        self._notices = notices
+        self._post = post
+        self._find = find
+        self._insert = insert
+        self._marker = marker
+        self._settings = settings or policy.Settings()
+        self._clock = clock
+        self._tickets = 0
+        self._running: Job | None = None
+        self._next: tuple[CommandRecord, Finding, bytes] | None = None
+        self._text: list[str] = []
+        self._marker_due: float | None = None
+        self._seen: dict[bytes, float] = {}
+        self._memory: OrderedDict[bytes, Remembered] = OrderedDict()
+        self._last: CommandRecord | None = None
+        self._last_failed: CommandRecord | None = None
+        self._shown: Shown | None = None
+        self._fix = 0
+        self._consent_told = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is awaited."""
+        return self._running is not None
+
+    # -- what happens in the shell
+
+    def command_ended(self, record: CommandRecord, *, hidden: bool) -> None:
+        """A command ended; `hidden`: its line was typed with a leading space."""
+        if policy.program_of(record.command or "") in self._settings.ours:
+            return
+        self._last = record
+        if record.exit_code in policy.NO_FAULT_CODES or record.exit_code is None:
+            return
+        self._last_failed = record
+        if not self.auto:
+            return
+        finding = self._find(record, True)
+        reason = policy.skip_reason(record, has_text=shows_text(finding.output), hidden=hidden, settings=self._settings)
+        if reason is None:
+            self._consider(record, finding)
+
+    def _consider(self, record: CommandRecord, finding: Finding) -> None:
+        """An automatic diagnosis, unless this fault was just looked at."""
+        fingerprint, now = fingerprint_of(record, finding.output), self._clock()
+        self._seen = {key: at for key, at in self._seen.items() if now - at < REPEAT_SEC}
+        if fingerprint in self._seen:
+            return
+        self._seen[fingerprint] = now
+        if self._running is None:
+            self._start(record, finding, fingerprint)
+        else:
+            self._next = (record, finding, fingerprint)
+
+    def hotkey(self, line: str) -> None:
+        """Ctrl+G: `line` is `empty`, `same` (what we inserted) or `other` (half-typed)."""
+        target = self._target()
+        number = target.number if target else 0
+        if self._shown is not None and self._shown.number == number and self._running is None:
+            if line in ("empty", "same"):
+                self._insert_next(self._shown)
+            return
+        if self._running is None or self._running.number != number:
+            self.ask_about(target)
+
+    def _target(self) -> CommandRecord | None:
+        """What the hotkey is about: the last failed command, else the last one, else (None) the screen."""
+        return self._last_failed or self._last
+
+    def _insert_next(self, shown: Shown) -> None:
+        if not shown.fixes:
+            self._notices.say(
+                f"{DIM}neocode: there is no command here that may be put into the line{PLAIN}", asked=True
+            )
+        elif self._fix < len(shown.fixes):
+            self._fix += 1
+            self._insert(shown.fixes[self._fix - 1])
+        else:
+            self._fix = 0
+            self._insert("")
+
+    def requested(self) -> None:
+        """`neocode diag` from another terminal, or typed here."""
+        if self._running is None:
+            self.ask_about(self._target())
+
+    def ask_about(self, record: CommandRecord | None) -> None:
+        """A diagnosis that somebody asked for; an automatic one that runs is replaced."""
+        if self._running is not None:
+            self._post(Stop(self._running.ticket))
+            self._running = None
+        finding = self._find(record, False)
+        self._start(record, finding, fingerprint_of(record, finding.output))
+
+    def ask_question(self, question: str, finding: Finding | None) -> None:
+        """`@ai question` at the ordinary prompt: one turn of its own."""
+        if self._running is not None:
+            self._post(Stop(self._running.ticket))
+        self._begin(Job(self._ticket(), 0, b"", False, self._clock()))
+        self._post(Ask(self._tickets, finding, question))
+
+    # -- the question on its way
+
+    def _ticket(self) -> int:
+        self._tickets += 1
+        return self._tickets
+
+    def _start(self, record: CommandRecord | None, finding: Finding, fingerprint: bytes) -> None:
+        number = record.number if record else 0
+        known = self._memory.get(fingerprint)
+        if known is not None and self._clock() - known.at < MEMORY_SEC:
+            self._notices.say(known.text, asked=not finding.automatic)
+            self._remember_shown(number, known.answer)
+            return
+        self._begin(Job(self._ticket(), number, fingerprint, finding.automatic, self._clock()))
+        self._post(Ask(self._tickets, finding))
+
+    def _begin(self, job: Job) -> None:
+        self._running = job
+        self._text = []
+        self._marker_due = job.asked_at + MARKER_SEC if self._marker else None
+
+    def receive(self, message: FromControl) -> None:
+        """What the control thread says of a question; a ticket that is not awaited any more is ignored."""
+        job = self._running
+        if job is None or not isinstance(message, (Block, Done, Failed)) or message.ticket != job.ticket:
+            return
+        if isinstance(message, Block):
+            self._marker_due = None
+            self._text.append(message.text)
+            self._notices.say(message.text, asked=not job.automatic)
+            return
+        self._running, self._marker_due = None, None
+        if isinstance(message, Done):
+            self._finish(job, message.answer)
+        elif not (message.consent and self._consent_told):
+            self._consent_told = self._consent_told or message.consent
+            self._notices.say(f"{DIM}neocode: {message.line}{PLAIN}", asked=not job.automatic)
+        self._start_next()
+
+    def _finish(self, job: Job, answer: Answer) -> None:
+        closing = f"{DIM}{answer.closing}{PLAIN}"
+        self._notices.say(closing, asked=not job.automatic)
+        if job.fingerprint:
+            self._memory[job.fingerprint] = Remembered(self._clock(), "".join(self._text) + closing + "\n", answer)
+            while len(self._memory) > MEMORY_ANSWERS:
+                self._memory.popitem(last=False)
+        self._remember_shown(job.number, answer)
+
+    def _remember_shown(self, number: int, answer: Answer) -> None:
+        self._shown = Shown(number, tuple(fix for fix in answer.fixes if insertable(fix)))
+        self._fix = 0
+
+    def _start_next(self) -> None:
+        if self._next is not None:
+            (record, finding, fingerprint), self._next = self._next, None
+            self._start(record, finding, fingerprint)
+
+    def tick(self) -> float | None:
+        """Show the marker when it is due; seconds until then."""
+        if self._marker_due is None or self._running is None:
+            return None
+        left = self._marker_due - self._clock()
+        if left > 0:
+            return left
+        self._marker_due = None
+        self._notices.say(f"{DIM}neocode: looking at it ...{PLAIN}", asked=not self._running.automatic)
+        return None
+
+
+def insertable(command: str) -> bool:
+    """Whether a fix may be put into the line: one printable line, not too long, not destructive."""
+    return 0 < len(command) <= MAX_INSERT_CHARS and command.isprintable() and not policy.is_destructive(command)
+
+
+def shows_text(output: Output) -> bool:
+    """Whether anything visible is in an output; its last 4 KiB decide, its head if they are blank."""
+    return bool(_INVISIBLE.sub(b"", output.tail[-4096:]) or _INVISIBLE.sub(b"", output.head[:4096]))
+
+
+def fingerprint_of(record: CommandRecord | None, output: Output) -> bytes:
+    """The same fault has the same fingerprint: command, exit code, directory, and the output without its numbers."""
+    digest = hashlib.blake2b(digest_size=16)
+    if record is not None:
+        digest.update(f"{record.command}\0{record.exit_code}\0{record.cwd}\0".encode("utf-8", "replace"))
+    digest.update(_NUMBERS.sub(b"#", output.tail[-16384:]))
+    return digest.digest()

@@ -1,0 +1,174 @@
+"""The only writer of our own words into the user's terminal.
+
+Invariants: words appear (a) right before a new prompt's mark, (b) at an idle prompt with nothing typed, through the
+shell's own widget, or, in a shell without marks, (c) when they were asked for, after 300 ms of silence. Never on the
+alternate screen, never while a command runs, never over something typed. What waits is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from ptyproxy.session import SHOW_ORDER, Session
+
+MAX_WAITING_CHARS = 256 * 1024  # an answer is a few KiB; a model that never ends is cut here
+ACK_SEC = 1.0  # a widget that has not redrawn its prompt by then does not work
+SILENCE_SEC = 0.3  # way (c): the child has stopped printing
+CUT = "[the rest of this answer was too long to keep]\n"
+PROMPT_MARK = b"\x1b]7781;neocode;A"
+_MARKS = re.compile(rb"\x1b\](?:7781|133|633|7|9;9|1337);[^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]")
+
+
+class Situation(Protocol):
+    """What the notices ask about the terminal before they write."""
+
+    @property
+    def at_idle_prompt(self) -> bool:
+        """A prompt is drawn, nothing was typed since, the alternate screen is off."""
+        ...
+
+    @property
+    def awaits_prompt(self) -> bool:
+        """A command has ended and its new prompt has not begun."""
+        ...
+
+    @property
+    def marked(self) -> bool:
+        """Whether the shell marks its prompts."""
+        ...
+
+    @property
+    def quiet_since(self) -> float | None:
+        """When the child last printed (monotonic seconds); None while the alternate screen is on."""
+        ...
+
+
+class Notices:
+    """Owns what waits to be shown. `send` gives the shell input, `write` writes to the terminal past the child."""
+
+    def __init__(
+        self,
+        situation: Situation,
+        session: Session,
+        widget_key: bytes,
+        send: Callable[[bytes], None],
+        write: Callable[[bytes], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._situation = situation
+        self._session = session
+        self._widget_key = widget_key
+        self._send = send
+        self._write = write
+        self._clock = clock
+        self._waiting: deque[str] = deque()
+        self._chars = 0
+        self._cut = False
+        self._asked = False
+        self._order_deadline: float | None = None
+        self._ordered: list[str] = []
+        self.widget_works = bool(widget_key)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something has still to be shown."""
+        return bool(self._waiting) or self._order_deadline is not None
+
+    def say(self, text: str, *, asked: bool = False) -> None:
+        """Queue lines (safe, LF ends, SGR at most). `asked`: the user waits for them, so way (c) may be used."""
+        self._asked = self._asked or asked
+        if self._chars + len(text) > MAX_WAITING_CHARS:
+            if self._cut:
+                return
+            self._cut, text = True, CUT
+        self._waiting.append(text if text.endswith("\n") else text + "\n")
+        self._chars += len(text)
+
+    def drop(self) -> None:
+        """Forget what waits (a newer answer replaces it)."""
+        self._waiting.clear()
+        self._chars, self._cut, self._asked = 0, False, False
+
+    def divide(self, data: bytes, nonce: bytes) -> tuple[bytes, bytes, bytes] | None:
+        """Way (a): where in `data` our words go, if a new prompt begins in it. A cut mark is let pass."""
+        if not self._waiting or self._order_deadline is not None:
+            return None
+        at = data.find(PROMPT_MARK)
+        if at < 0:
+            return None
+        ended_here = data.find(b";neocode;D;") >= 0 and nonce in data[:at]
+        if not (self._situation.awaits_prompt or ended_here):
+            return None
+        return data[:at], self._take(data[:at]), data[at:]
+
+    def _take(self, before: bytes) -> bytes:
+        text = "".join(self._waiting)
+        self.drop()
+        visible = _MARKS.sub(b"", before)
+        fresh = b"" if not visible or visible.endswith((b"\n", b"\r")) else b"\r\n"
+        return fresh + terminal_bytes(text)
+
+    def prompt_drawn(self) -> None:
+        """A prompt's end mark passed: the widget has shown what it was ordered to."""
+        if self._order_deadline is not None:
+            self._order_deadline = None
+            self._ordered.clear()
+
+    def tick(self) -> float | None:
+        """Show what may be shown now; seconds until it is worth looking again, None when nothing waits."""
+        now = self._clock()
+        if self._order_deadline is not None:
+            if now < self._order_deadline:
+                return self._order_deadline - now
+            self._give_up_order()
+        if not self._waiting:
+            return None
+        if self.widget_works and self._situation.at_idle_prompt:
+            self._order(now)
+            return ACK_SEC
+        if self._asked and not self._situation.marked:
+            return self._way_c(now)
+        return None
+
+    def _order(self, now: float) -> None:
+        """Way (b): the widget prints it and lets the editor draw its prompt again."""
+        text = "".join(self._waiting)
+        try:
+            self._session.write(SHOW_ORDER, text.encode("utf-8", "replace"))
+        except OSError:
+            self.widget_works = False  # a full disk: way (a) needs none
+            return
+        self._ordered = list(self._waiting)
+        self.drop()
+        self._order_deadline = now + ACK_SEC
+        self._send(self._widget_key)
+
+    def _give_up_order(self) -> None:
+        """The widget did not answer. What it has not taken goes by way (a)."""
+        self._order_deadline = None
+        self.widget_works = False
+        if self._session.withdraw(SHOW_ORDER):
+            for text in reversed(self._ordered):
+                self._waiting.appendleft(text)
+        self._ordered = []
+
+    def _way_c(self, now: float) -> float | None:
+        since = self._situation.quiet_since
+        if since is None:
+            return SILENCE_SEC
+        left = since + SILENCE_SEC - now
+        if left > 0:
+            return left
+        text = "".join(self._waiting)
+        self.drop()
+        self._write(b"\r\n" + terminal_bytes(text))
+        return None
+
+
+def terminal_bytes(text: str) -> bytes:
+    """Lines for a terminal whose output processing is the child's business: CR LF ends, attributes reset."""
+    return text.replace("\n", "\r\n").encode("utf-8", "replace") + b"\x1b[m"

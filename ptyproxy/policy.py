@@ -1,0 +1,98 @@
+"""Which failures are worth a word, and which commands are never put into a line. Pure functions over records.
+
+Invariant: when in doubt, silence; a person can always press the hotkey.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ptyproxy.records import CommandRecord
+
+# an exit code that is an answer, or the user's own doing: interrupted (SIGINT), quit, terminated, stopped
+NO_FAULT_CODES = frozenset({0, 130, 131, 143, 148})
+# killed (OOM), aborted, segmentation fault ...: worth a word even when nothing was printed
+TELLING_CODES = frozenset({126, 127, 134, 135, 136, 137, 139})
+# programs whose non-zero exit is an answer
+ANSWERING_PROGRAMS = frozenset(
+    """[ [[ test false grep egrep fgrep zgrep rg ag diff cmp colordiff pgrep pidof which type command hash expr
+    getent timeout mountpoint is-active is-enabled fzf sk dialog whiptail zenity less more man watch tail
+    exit logout return break""".split()
+)
+# words in front of the program that matters
+_PREFIXES = frozenset("sudo doas env time nice nohup command builtin exec noglob stdbuf ionice then do else !".split())
+_SEPARATORS = re.compile(r"\|\||&&|[|;&\n]")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+
+_DESTRUCTIVE = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\brm\b(?=.*\s-\w*[rRf]|.*\s--(?:recursive|force|no-preserve-root))",
+        r"\b(?:rmdir\s+/s|rd\s+/s|del\s+/[sfq]|format\s+[a-z]:|Remove-Item\b.*-(?:Recurse|Force))",
+        r"\b(?:mkfs|mke2fs|wipefs|blkdiscard|shred|fdisk|parted|sgdisk)\b",
+        r"\bdd\b.*\bof=",
+        r"\w*\(\)\s*\{.*\|.*&",
+        r"\bgit\b.*\b(?:push\b.*(?:\s-\w*f|--force|--mirror|--delete|\s\+)|clean\b.*-\w*[fx]|reset\b.*--hard"
+        r"|filter-branch|filter-repo|reflog\s+expire|checkout\b.*\s(?:--\s|\.(?:\s|$))|branch\b.*\s-D|stash\s+(?:drop|clear))",
+        r"\b(?:curl|wget|fetch|iwr|irm|Invoke-\w+)\b.*\|\s*(?:sudo\s+)?(?:\w*sh|python\d?|perl|ruby|node|iex|Invoke-Expression)\b",
+        r"\b(?:iex|Invoke-Expression|eval|source)\b.*(?:\b(?:curl|wget|iwr|irm)\b|DownloadString)",
+        r"(?:ba|z|)sh\s+(?:-c\s+)?[\"']?(?:<\(|\$\()\s*(?:curl|wget)",
+        r">\s*/dev/(?:sd|nvme|hd|vd|mmcblk|disk)",
+        r"\bchmod\b.*(?:\b0?777\b|-R\b.*\s/(?:\s|$))",
+        r"\bchown\b.*-R\b.*\s/(?:\s|$)",
+        r"\b(?:drop|truncate)\s+(?:table|database|schema)\b|\bdelete\s+from\b(?!.*\bwhere\b)",
+        r"\bdocker\b.*\b(?:prune|rm\b.*-\w*f|rmi\b.*-\w*f|volume\s+rm)|\bdocker[ -]compose\b.*\bdown\b.*-v",
+        r"\bkubectl\b.*\bdelete\b|\bhelm\b.*\b(?:delete|uninstall)\b|\bterraform\b.*\bdestroy\b",
+        r"\b(?:shutdown|reboot|halt|poweroff|init\s+[06])\b",
+        r"\bkill(?:all)?\b.*\s-(?:9|KILL|SIGKILL)\s+-?1\b",
+        r"\bfind\b.*(?:-delete|-exec\s+rm)\b",
+        r"\b(?:truncate\b.*-s\s*0|crontab\s+-r|userdel|groupdel|npm\s+unpublish|gh\s+repo\s+delete)\b",
+    )
+)
+
+
+class Settings(NamedTuple):
+    """What the user can change of all this."""
+
+    ignore: frozenset[str] = ANSWERING_PROGRAMS
+    ours: frozenset[str] = frozenset({"neocode", "@ai"})
+
+
+def program_of(command: str) -> str:
+    """The program whose exit code a command line ends with: of its last simple command, without sudo and the like."""
+    segments = [part for part in _SEPARATORS.split(command) if part.strip()]
+    for word in segments[-1].split() if segments else ():
+        if word in _PREFIXES or word.startswith("-") or _ASSIGNMENT.match(word):
+            continue
+        return word.strip("\"'`(){}\\").replace("\\", "/").rpartition("/")[2]
+    return ""
+
+
+def skip_reason(record: CommandRecord, *, has_text: bool, hidden: bool, settings: Settings) -> str | None:
+    """Why this command is not diagnosed by itself, None when it is. `hidden`: typed with a leading space.
+
+    `has_text`: it put something on the screen.
+    """
+    code = record.exit_code
+    if code is None:
+        return "exit code unknown"
+    if code in NO_FAULT_CODES:
+        return f"exit code {code}"
+    if hidden or (record.command or "").startswith(" "):
+        return "typed with a leading space"
+    if record.alternate_screen:
+        return "a full-screen program"
+    program = program_of(record.command or "")
+    if program in settings.ours:
+        return "a command of ours"
+    if program in settings.ignore:
+        return "a program whose exit code is an answer"
+    if not has_text and code not in TELLING_CODES:
+        return "nothing on the screen"
+    return None
+
+
+def is_destructive(command: str) -> bool:
+    """Whether a command may destroy what cannot be got back, or runs code from the network: shown, never inserted."""
+    return any(pattern.search(command) for pattern in _DESTRUCTIVE)

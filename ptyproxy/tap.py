@@ -1,0 +1,211 @@
+"""What looks at the bytes that pass: capture, keys, and who is told of what they mean. Belongs to the pump's thread.
+
+Invariant: nothing here changes or holds back a byte, but for the hotkey of a shell without integration, and the
+places where `notices` puts our words between two bytes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from ptyproxy.capture import Capture
+from ptyproxy.diagnosis import Diagnosis
+from ptyproxy.messages import FromControl, Notified
+from ptyproxy.notices import Notices
+from ptyproxy.ports import Finding
+from ptyproxy.records import (
+    CommandEnded,
+    CommandRecord,
+    CommandStarted,
+    Event,
+    HotkeyPressed,
+    Output,
+    PromptBegan,
+    PromptEnded,
+)
+from ptyproxy.stream.keys import Input, KeyParser
+
+NEAR_COMMANDS = 5  # what a first `@ai` turn is told of the past
+SCREEN_BYTES = 32 * 1024  # "the recent screen" when there is no record
+FLUSH_KEYS_SEC = 0.05  # an Escape that nothing follows
+ASK_WORD = "@ai"
+
+
+class ShellTap:
+    """Implements `pump.Tap`, and `notices.Situation` for the notices. `attach` it before the pump runs."""
+
+    def __init__(
+        self,
+        capture: Capture,
+        kind: str,
+        *,
+        cols: Callable[[], int],
+        receive: Callable[[], list[FromControl]],
+        hotkey: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.capture = capture
+        self.kind = kind
+        self._cols = cols
+        self._receive = receive
+        self._clock = clock
+        self._hotkey = bytes((hotkey,))
+        self._keys = KeyParser(hotkey)
+        self._keys_at: float | None = None
+        self._last_output = clock()
+        self._typed = False  # since the last new prompt
+        self._hidden = False  # the line began with a space
+        self._ended = False  # a command has ended and its new prompt has not begun
+        self._nonce = b""
+        self.on_state: Callable[[], None] = lambda: None
+        self.on_prompt: Callable[[], None] = lambda: None
+        self.on_mode: Callable[[], None] | None = None  # enters the `@ai` mode
+
+    def attach(self, notices: Notices, diagnosis: Diagnosis, nonce: str) -> None:
+        """Name those who are told."""
+        self.notices = notices
+        self.diagnosis = diagnosis
+        self._nonce = nonce.encode()
+
+    # -- pump.Tap
+
+    def divide(self, data: bytes) -> tuple[bytes, bytes, bytes] | None:
+        """Way (a), see `notices`."""
+        return self.notices.divide(data, self._nonce) if self.notices.waiting else None
+
+    def output(self, data: bytes) -> None:
+        """The child printed."""
+        self._last_output = self._clock()
+        for event in self.capture.feed(data):
+            self._happened(event)
+
+    def input(self, data: bytes) -> bytes:
+        """The user typed, or the terminal answered a query."""
+        state = self.capture.state
+        forwarded = data
+        for piece in self._keys.feed(data):
+            if piece.kind == "hotkey" and self._takes_hotkey(piece):
+                forwarded = forwarded.replace(self._hotkey, b"", 1)
+                self.diagnosis.hotkey("other")
+            else:
+                self._typed_piece(piece, state)
+        self._keys_at = self._clock() if self._keys.pending else None
+        return forwarded
+
+    def resized(self, rows: int, cols: int) -> None:
+        """Nothing here depends on the size; findings ask for it when they are made."""
+
+    def tick(self) -> float | None:
+        """Messages of the control thread, and whatever is due."""
+        for message in self._receive():
+            if isinstance(message, Notified):
+                self._notified(message.action)
+            else:
+                self.diagnosis.receive(message)
+        if self._keys_at is not None and self._clock() - self._keys_at >= FLUSH_KEYS_SEC:
+            self._keys_at = None
+            for piece in self._keys.flush():
+                self._typed_piece(piece, self.capture.state)
+        waits = [self.diagnosis.tick(), self.notices.tick(), None if self._keys_at is None else FLUSH_KEYS_SEC]
+        due = [wait for wait in waits if wait is not None]
+        return min(due) if due else None
+
+    # -- notices.Situation
+
+    @property
+    def at_idle_prompt(self) -> bool:
+        """A prompt is drawn, nothing was typed since, the alternate screen is off."""
+        return self.capture.state == "input" and not self._typed and not self.capture.modes.alternate
+
+    @property
+    def awaits_prompt(self) -> bool:
+        """A command has ended and its new prompt has not begun."""
+        return self._ended and self.capture.state == "idle" and not self.capture.modes.alternate
+
+    @property
+    def marked(self) -> bool:
+        """Whether the shell marks its prompts."""
+        return self.capture.authenticated
+
+    @property
+    def quiet_since(self) -> float | None:
+        """When the child last printed; None while the alternate screen is on."""
+        return None if self.capture.modes.alternate else self._last_output
+
+    # -- what it means
+
+    def _typed_piece(self, piece: Input, state: str) -> None:
+        if piece.kind == "enter":
+            for event in self.capture.enter(typed=piece.typed):
+                self._happened(event)
+        elif piece.kind in ("text", "key", "paste", "paste-begin", "hotkey"):
+            if not self._typed and state == "input":
+                self._hidden = piece.data.startswith(b" ")
+            self._typed = self._typed or piece.kind != "hotkey"
+
+    def _takes_hotkey(self, piece: Input) -> bool:
+        """Only for a shell whose editor does not bind it: at a prompt, before anything was typed."""
+        return not self.capture.authenticated and not piece.typed and self.quiet_since is not None
+
+    def _happened(self, event: Event) -> None:
+        if isinstance(event, CommandEnded):
+            self._ended = True
+            self._command_ended(event.record)
+        elif isinstance(event, CommandStarted):
+            self._ended = False
+            self.on_state()
+        elif isinstance(event, PromptBegan):
+            if event.new:
+                self._ended = False
+                self._typed = self._hidden = False
+                self._keys.prompt()
+        elif isinstance(event, PromptEnded):
+            self.notices.prompt_drawn()
+            self.on_prompt()
+        elif isinstance(event, HotkeyPressed):
+            self.diagnosis.hotkey(event.fields.get("line", "other"))
+
+    def _command_ended(self, record: CommandRecord) -> None:
+        words = (record.command or "").split(None, 1)
+        if words[:1] == [ASK_WORD]:
+            self._at_ai(words[1] if len(words) > 1 else "")
+        else:
+            self.diagnosis.command_ended(record, hidden=self._hidden)
+        self.on_state()
+
+    def _at_ai(self, question: str) -> None:
+        if question:
+            self.diagnosis.ask_question(question, self.find(self._latest(), False))
+        elif self.on_mode is not None:
+            self.on_mode()
+
+    def _notified(self, action: str) -> None:
+        if action == "diagnose":
+            self.diagnosis.requested()
+        elif action == "idm_enter" and self.on_mode is not None:
+            self.on_mode()
+        elif action in ("auto_on", "auto_off"):
+            self.diagnosis.auto = action == "auto_on"
+            self.on_state()
+
+    # -- findings
+
+    def find(self, record: CommandRecord | None, automatic: bool) -> Finding:
+        """What is known of a command now, its output included; without one the recent screen."""
+        output = self.capture.output(record) if record is not None else self._screen()
+        near = tuple((other, self.capture.output(other)) for other in self._before(record)) if not automatic else ()
+        return Finding(record, output, self._cols(), self.kind, automatic, near)
+
+    def _screen(self) -> Output:
+        ring = self.capture.ring
+        return Output(b"", 0, ring.snapshot(max(0, ring.end - SCREEN_BYTES)).data)
+
+    def _latest(self) -> CommandRecord | None:
+        """The newest command that is not ours."""
+        others = [one for one in self.capture.records if (one.command or "").split(None, 1)[:1] != [ASK_WORD]]
+        return others[-1] if others else None
+
+    def _before(self, record: CommandRecord | None) -> list[CommandRecord]:
+        number = record.number if record else 1 << 62
+        return [one for one in self.capture.records if one.number < number][-NEAR_COMMANDS:]

@@ -76,6 +76,23 @@ class RedactConfig(msgspec.Struct, frozen=True, omit_defaults=True):
     patterns: Annotated[tuple[Name, ...], msgspec.Meta(max_length=200)] = ()
 
 
+class DiagConfig(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Diagnosis in a running shell. `ignore`: more programs whose non-zero exit is an answer; `marker`: the line that
+    says that an answer is being awaited.
+    """
+
+    auto: bool = True
+    marker: bool = True
+    ignore: Annotated[tuple[Name, ...], msgspec.Meta(max_length=500)] = ()
+
+
+class ShellConfig(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The wrapped shell. `hotkey` is `ctrl-` and a letter; `ring_kib` is how much of its output is remembered."""
+
+    hotkey: Annotated[str, msgspec.Meta(pattern=r"^ctrl-[abd-hk-lnopqr-y]$")] = "ctrl-g"
+    ring_kib: Annotated[int, msgspec.Meta(ge=64, le=65536)] = 1024
+
+
 class Config(msgspec.Struct, frozen=True, omit_defaults=True):
     """The whole file. `provider` is the one in use: "offline" or a key of `providers`."""
 
@@ -86,6 +103,8 @@ class Config(msgspec.Struct, frozen=True, omit_defaults=True):
     context: ContextConfig = ContextConfig()
     prompts: PromptsConfig = PromptsConfig()
     redact: RedactConfig = RedactConfig()
+    diag: DiagConfig = DiagConfig()
+    shell: ShellConfig = ShellConfig()
 
 
 class LoadedConfig(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringbuffer.head import HEAD_LIMIT, HeadKeeper
@@ -40,6 +40,7 @@ def test_invalid_bytes_at_the_limit_are_kept() -> None:
     assert head.read(5) == b"ab\x9c\x9c"
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=60), st.lists(st.integers(0, 60)), st.integers(0, 60), st.integers(0, 60))
 def test_any_cut_keeps_the_same(stream: bytes, cuts: list[int], start: int, end: int) -> None:
     start = min(start, len(stream))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringbuffer.ring import DEFAULT_CAPACITY, MAX_CAPACITY, MIN_CAPACITY, RingBuffer, Snapshot
@@ -47,6 +47,7 @@ def model_tail(kept: bytes, lines: int) -> tuple[bytes, bool]:
 OPERATIONS = st.lists(st.one_of(CHUNKS, st.integers(MIN_CAPACITY, MIN_CAPACITY + 9)), min_size=1, max_size=6)
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from([0, MIN_CAPACITY - 5, 2 * MIN_CAPACITY + 2]),
     OPERATIONS,
@@ -182,6 +183,7 @@ def test_reads_on_other_threads_see_whole_states_only() -> None:
     assert wrong == []
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=30)))
 def test_any_cut_of_a_stream_gives_the_same_ring(chunks: list[bytes]) -> None:
     cut, whole = RingBuffer(MIN_CAPACITY), RingBuffer(MIN_CAPACITY)

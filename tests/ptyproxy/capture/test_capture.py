@@ -46,6 +46,7 @@ def foreign_ran(text: bytes = b"", code: str = ";0") -> bytes:
     return b"\x1b]133;A\x07$ \x1b]133;B\x07\x1b]133;C\x07" + text + f"\x1b]133;D{code}\x07".encode()
 
 
+@settings(deadline=None)
 @given(STREAMS, st.lists(st.integers(0, 500)), st.sampled_from([NONCE, None]))
 def test_any_cut_gives_the_same_events_and_records(stream: bytes, cuts: list[int], nonce: str | None) -> None:
     edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
@@ -132,6 +133,7 @@ def test_no_output_can_forge_end_or_hide_a_command(forged: bytes) -> None:
     ]
 
 
+@settings(deadline=None)
 @given(STREAMS)
 def test_without_the_nonce_nothing_ends_an_authenticated_command(stream: bytes) -> None:
     stream = stream.replace(NONCE.encode(), OTHER_NONCE.encode())
@@ -189,6 +191,12 @@ def test_two_foreign_integrations_give_one_record_with_the_exit_code_that_comes_
     events = capture.feed(b"\x1b]133;D\x07\x1b]633;D;2\x07\x1b]133;A\x07")
     assert [(r.command, r.exit_code) for r in capture.records] == [("make", 2)]
     assert [event.amended for event in events if isinstance(event, CommandEnded)] == [False, True]
+
+
+def test_a_foreign_command_line_belongs_to_the_next_command_only() -> None:
+    one = b"\x1b]633;A\x07\x1b]633;B\x07\x1b]633;E;make\x07\x1b]633;C\x07out\x1b]633;D;2\x07"
+    capture = captured(one, one.replace(b"\x1b]633;E;make\x07", b""))
+    assert [(r.command, r.exact) for r in capture.records] == [("make", True), (None, False)]
 
 
 @pytest.mark.parametrize(
@@ -356,7 +364,7 @@ def test_a_fault_in_the_tap_is_survived(monkeypatch: pytest.MonkeyPatch) -> None
     assert [(r.command, output(capture, r)) for r in capture.records] == [("b", b"out")]
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.binary(max_size=2000))
 def test_a_binary_file_on_the_screen_changes_nothing(data: bytes) -> None:
     capture = captured(ran("cat /bin/x", data * 5, 0), ran("false", b"no", 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from terminal_streams import INPUT_PIECES
 
@@ -35,6 +35,7 @@ def kinds(*reads: bytes) -> list[tuple[str, bytes]]:
     return [(event.kind, event.data) for event in parse(*reads)]
 
 
+@settings(deadline=None)
 @given(STREAMS, st.lists(st.integers(0, 300)))
 def test_any_cut_gives_the_same_input(stream: bytes, cuts: list[int]) -> None:
     edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
@@ -50,6 +51,7 @@ def test_a_cut_at_every_byte_gives_the_same_input(piece: bytes) -> None:
     assert joined(parse(*(stream[at : at + 1] for at in range(len(stream))))) == whole
 
 
+@settings(deadline=None)
 @given(STREAMS)
 def test_no_byte_is_lost_or_invented(stream: bytes) -> None:
     parser = KeyParser()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from terminal_streams import NONCE, OUTPUT_PIECES, A, B, command, done
 
@@ -26,6 +26,7 @@ def only(stream: bytes) -> Mark:
     return mark
 
 
+@settings(deadline=None)
 @given(STREAMS, st.lists(st.integers(0, 400)))
 def test_any_cut_gives_the_same_marks(stream: bytes, cuts: list[int]) -> None:
     edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
@@ -44,6 +45,7 @@ def test_a_cut_at_every_byte_gives_the_same_tokens(piece: bytes) -> None:
     assert [token for at in range(len(stream)) for token in scanner.feed(stream[at : at + 1])] == whole
 
 
+@settings(deadline=None)
 @given(STREAMS, st.integers(0, 7))
 def test_nothing_before_a_mark_hides_it(stream: bytes, cut: int) -> None:
     mark = done(1)
@@ -51,6 +53,7 @@ def test_nothing_before_a_mark_hides_it(stream: bytes, cut: int) -> None:
     assert marks(*reads)[-1] == only(mark)._replace(start=len(stream), end=len(stream) + len(mark))
 
 
+@settings(deadline=None)
 @given(STREAMS)
 def test_what_is_kept_of_unfinished_sequences_is_bounded(stream: bytes) -> None:
     scanner = Scanner()
@@ -96,6 +99,7 @@ def test_what_is_not_well_formed_is_no_mark(stream: bytes) -> None:
     assert marks(stream) == []
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_values_come_back_and_cannot_end_a_mark(text: str) -> None:
     text = text.encode("utf-8", "replace").decode()
@@ -104,6 +108,7 @@ def test_values_come_back_and_cannot_end_a_mark(text: str) -> None:
     assert all(0x20 <= ord(character) < 0x7F and character != ";" for character in raw)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=900), st.sampled_from([b"\x07", ST]))
 def test_a_command_line_of_any_length_comes_in_marks_of_200_bytes(text: str, end: bytes) -> None:
     """microsoft/terminal#15551: an OSC of more than 255 characters is dropped."""

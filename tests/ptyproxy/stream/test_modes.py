@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from terminal_streams import MODES, OUTPUT_PIECES
 
@@ -23,6 +23,7 @@ def after(*reads: bytes) -> ModeTracker:
     return tracker
 
 
+@settings(deadline=None)
 @given(STREAMS, st.lists(st.integers(0, 200)))
 def test_any_cut_gives_the_same_switches_and_resets(stream: bytes, cuts: list[int]) -> None:
     edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
@@ -32,6 +33,7 @@ def test_any_cut_gives_the_same_switches_and_resets(stream: bytes, cuts: list[in
     assert cut.resets() == whole.resets()
 
 
+@settings(deadline=None)
 @given(STREAMS)
 def test_the_resets_leave_nothing_to_reset(stream: bytes) -> None:
     tracker = after(stream, b"\x18")

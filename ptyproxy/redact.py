@@ -2,13 +2,14 @@
 the mask says its kind (`[redacted:github-token]`), and redacting twice changes nothing.
 
 Finders look one after the other, the specific ones first, at a copy in which everything masked so far (masks that
-were in the input too) is filler of the same length; they go round until nobody finds more. So a text with masks reads
-like the text that they were made from, and offsets stay those of the input.
+were in the input too) is one filler character; they go round until nobody finds more. So a text with masks reads to
+them exactly like the text that they were made from.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import NamedTuple
@@ -49,29 +50,51 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 class _Search:
-    """The working copy of one text and what was found in it."""
+    """The working copy of one text, and what was found in it so far in offsets of the text."""
 
     def __init__(self, text: str) -> None:
         self.masks: list[Mask] = []
         self.work = text
+        self._text = text
+        self._filled: list[Mask] = []  # in order, not overlapping
+        self._at: list[int] = []  # where their fillers stand in `work`
         if "[redacted:" in text:
             self._fill([Mask(m.start(), m.end(), "") for m in _compiled(_MASK).finditer(text)])
 
     def take(self, find: Callable[[str], Spans]) -> None:
         """Note what `find` finds and fill it; what is filler already is no find."""
-        found = [Mask(*span) for span in find(self.work)]
-        found = [mask for mask in found if self.work[mask.start : mask.end].strip(FILLER)]
+        found = [
+            Mask(self._start(start), self._end(end), kind)
+            for start, end, kind in find(self.work)
+            if self.work[start:end].strip(FILLER)
+        ]
         if found:
-            self._fill(found)
             self.masks += found
+            self._fill(self._filled + found)
 
     def _fill(self, masks: Sequence[Mask]) -> None:
+        self._filled = _merged(masks)
+        self._at = []
         parts: list[str] = []
-        at = 0
-        for start, end, _ in sorted(masks):
-            parts += self.work[at:start], FILLER * (end - max(at, start))
-            at = max(at, end)
-        self.work = "".join((*parts, self.work[at:]))
+        at = length = 0
+        for start, end, _ in self._filled:
+            parts += self._text[at:start], FILLER
+            length += start - at + 1
+            self._at.append(length - 1)
+            at = end
+        self.work = "".join((*parts, self._text[at:]))
+
+    def _start(self, work: int) -> int:
+        """The offset in the text of a span that starts at `work`."""
+        i = bisect_right(self._at, work) - 1
+        if i >= 0 and self._at[i] == work:
+            return self._filled[i].start
+        return self._end(work)
+
+    def _end(self, work: int) -> int:
+        """The offset in the text of a span that ends before `work`."""
+        i = bisect_left(self._at, work) - 1
+        return work if i < 0 else self._filled[i].end + work - self._at[i] - 1
 
 
 class Redactor:

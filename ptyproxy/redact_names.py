@@ -131,7 +131,8 @@ def _value(text: str, low: str, name: str, match: re.Match[str], flag: bool) -> 
     name_start = match.start("sep") - len(match.group("close")) - len(name)
     prefix = low[max(line_start, name_start - 200) : max(line_start, name_start)]
     leads = bool(_compiled(_LINE_STARTS).fullmatch(prefix[-120:]))
-    tight = flag or sep == "=" or ("-" in name and bool(_compiled(r".*[\"'><] ?").fullmatch(prefix[-80:])))
+    header = "-" in name and not match.group("close") and bool(_compiled(r".*[\"'><] ?").fullmatch(prefix[-80:]))
+    tight = flag or sep == "=" or header
     quote = _compiled(_QUOTE).match(text, at)
     if quote:
         return _quoted(text, quote)

@@ -58,7 +58,8 @@ _PLACEHOLDER = (
     r"|\{\{?[^{}]*\}?\}|\[[A-Za-z _-]+\]?|\([A-Za-z _-]+\)?"
     r"|[A-Z_]*(?:PASSWORD|PASSWD|PASS|TOKEN|SECRET|KEY)"
     r"|(?:your|my|the|insert|enter|replace)[-_ ]?\w*[-_ ](?:here|token|key|password|secret)[\w-]*"
-    r"|(?i:redacted|hidden|masked|filtered|null|nil|none|undefined|true|false|yes|no|n/a|not[-_ ]set|unset|empty)"
+    r"|(?i:redacted|hidden|masked|filtered)"
+    r"|(?i:null|nil|none|undefined|true|false|yes|no|n/a|basic|bearer|not[-_ ]set|unset|empty)"
 )
 
 
@@ -89,7 +90,7 @@ def is_placeholder(value: str) -> bool:
         return True
     if "***" in value or "•••" in value:
         return True
-    return bool(_compiled(_PLACEHOLDER).fullmatch(value))
+    return bool(_compiled(_PLACEHOLDER).fullmatch(value.strip()))
 
 
 def _candidates(text: str, low: str) -> Iterator[Span]:

@@ -8,14 +8,14 @@ import re
 from functools import cache
 
 # A name that ends so speaks about a secret, it does not hold one.
-_ABOUT_WORDS = """age alg algo algorithm at authentication budget changed class count counts created dir
-directory disabled duration enabled endpoint env error errors exception expire expired expires expiration expiry
-exists factory field file files filter folder format handler helper hint host id ids index input invalid issued
-js json label len length lifetime limit limits line list login manager map max method min mismatch mode name
-names needed parser path pattern policy port pos position prefix prompt provider py rate ref regex required
-reset rs rotation scheme server service set size source state stats status stdin storage store strength stream
-suffix timeout total ts ttl type types updated uri url usage used user username valid validation validator var
-variable version xml yaml yml"""
+_ABOUT_WORDS = """age alg algo algorithm at authentication bat budget cfg changed class cmd conf count counts
+cpp created dir directory disabled dll duration enabled endpoint env error errors exception exe exists
+expiration expire expired expires expiry factory field file files filter folder format go handler helper hint
+host id ids index input invalid issued java js json label len length lifetime limit limits line list login
+manager map max method min mismatch mode name names needed parser path pattern php policy port pos position
+prefix prompt provider py rate rb ref regex required reset rotation rs scheme server service set sh size so
+source state stats status stdin storage store stream strength suffix timeout toml total ts ttl txt type types
+updated uri url usage used user username valid validation validator var variable version xml yaml yml"""
 # What makes a key a key to something. Any other `..._key` needs a value that looks random.
 _KEY_OF_WORDS = """access account api app application auth client consumer deploy encryption hmac jwt license
 management master private secret service session shared signing storage subscription"""

@@ -78,6 +78,15 @@ MIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQGEwJJ
 MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAu1SU1LfVLPHCozMxH2Mo
 -----END PUBLIC KEY-----
 ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQC7 bob@host
+    "minipass": "^7.1.1",
+    "@isaacs/fs-minipass": "^4.0.0",
+        self.password = password
+    authorization: Optional[str]
+export HTTPS_PROXY=http://USER:PASSWORD@PROXY_HOST:8080 SSH_ASKPASS=/usr/bin/ksshaskpass
+<a href="index.html" accesskey="u" rel="up">libffi</a>
+redis-cli --askpass ping
+error getting credentials - err: exec: "docker-credential-desktop.exe": executable file not found in $PATH
+auth = "Basic " + encoded
 docker run -u 1000:1000 -p 8080:80 -v /a:/b img
 mkdir -p build/out; cp -p a b; tar -xpf x.tar
 """
@@ -145,7 +154,7 @@ def test_a_key_block_goes_as_a_whole() -> None:
 BACKGROUND = HARMLESS.replace("-----BEGIN", "----").replace("-----END", "----")
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.sampled_from([s for secrets in TOKENS.values() for s in secrets]), st.integers(0, len(BACKGROUND)))
 def test_a_token_is_found_wherever_it_stands(secret: str, at: int) -> None:
     text = BACKGROUND[:at] + secret + BACKGROUND[at:]
@@ -154,7 +163,13 @@ def test_a_token_is_found_wherever_it_stands(secret: str, at: int) -> None:
     assert REDACTOR.redact(redacted.text) == (redacted.text, 0, {})
 
 
-@settings(max_examples=300)
+def test_the_length_of_a_masked_secret_does_not_matter_to_what_stands_around_it() -> None:
+    text = f"http://127.0.0.1:{pem()}4873/@scope/pkg"
+    once = REDACTOR.redact(text)
+    assert REDACTOR.redact(once.text) == (once.text, 0, {})
+
+
+@settings(max_examples=300, deadline=None)
 @given(st.sampled_from(IN_CONTEXT), st.integers(0, HARMLESS.count("\n")))
 def test_a_named_secret_is_found_between_any_lines(case: tuple[str, str], at: int) -> None:
     lines = HARMLESS.split("\n")
@@ -168,7 +183,7 @@ GLUE = "password|=|: |\"|'|\\|token|[redacted:x]|[redacted:|]|://|@|\n| |--|Bear
 FRAGMENTS = st.sampled_from([*(text for text, _ in IN_CONTEXT), *(secret for _, secret in FORMS), *GLUE.split("|")])
 
 
-@settings(max_examples=400)
+@settings(max_examples=400, deadline=None)
 @given(st.lists(st.one_of(FRAGMENTS, st.text(max_size=5)), max_size=12).map("".join))
 def test_masking_twice_is_masking_once(text: str) -> None:
     once = REDACTOR.redact(text)
@@ -176,6 +191,7 @@ def test_masking_twice_is_masking_once(text: str) -> None:
     assert once.count == sum(once.kinds.values()) == len(REDACTOR.find(text))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_masks_lie_in_the_text_in_order(text: str) -> None:
     masks = REDACTOR.find("password=" + text)

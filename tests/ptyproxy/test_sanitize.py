@@ -6,7 +6,7 @@ import unicodedata
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ptyproxy.sanitize import Sanitizer, clean_command, is_clean_command, sanitize, sanitize_line
@@ -86,6 +86,7 @@ def test_joiners_elsewhere_are_shown(text: str) -> None:
     assert "\\u{" in sanitize(text)
 
 
+@settings(deadline=None)
 @given(TEXT)
 def test_the_result_is_inert_and_stable(text: str) -> None:
     once = sanitize(text)
@@ -95,6 +96,7 @@ def test_the_result_is_inert_and_stable(text: str) -> None:
         assert char not in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200e\u200f\ufeff"
 
 
+@settings(deadline=None)
 @given(TEXT, st.lists(st.integers(0, 30)))
 @example("❤\ufe0f\u200d\ud83d\udd25", [1, 2, 3, 4])
 @example("a\r\nb\r", [2, 3])

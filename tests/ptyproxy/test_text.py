@@ -6,7 +6,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptyproxy import text as text_module
@@ -65,6 +65,7 @@ def test_what_a_person_saw(raw: str, seen: str) -> None:
     assert strip_sequences(raw) == seen
 
 
+@settings(deadline=None)
 @given(TEXT)
 def test_nothing_that_acts_on_a_terminal_is_left(text: str) -> None:
     seen = strip_sequences(text)
@@ -74,6 +75,7 @@ def test_nothing_that_acts_on_a_terminal_is_left(text: str) -> None:
     seen.encode()
 
 
+@settings(deadline=None)
 @given(TEXT, st.lists(st.integers(0, 60)))
 def test_the_stripper_does_not_care_where_the_text_is_cut(text: str, cuts: list[int]) -> None:
     edges = [0, *sorted(min(c, len(text)) for c in cuts), len(text)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptyproxy.wrap import cell_width, join_wrapped
@@ -71,6 +71,7 @@ def test_lines_that_are_full_by_themselves_stay(lines: list[str]) -> None:
     assert join_wrapped(lines) == lines
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.text(st.characters(blacklist_characters="\n", max_codepoint=0x4E20), max_size=90)),
     st.one_of(st.none(), st.integers(1, 90)),

@@ -185,3 +185,10 @@ def test_a_clipboard_reply_of_any_size_is_never_text() -> None:
     reply = b"\x1b]52;c;" + b"QUJD" * 5000 + b"\x1b\\"
     assert [(event.kind, event.data) for event in joined(parse(reply))] == [("reply", reply)]
     assert joined(parse(*(reply[at : at + 999] for at in range(0, len(reply), 999)))) == joined(parse(reply))
+
+
+def test_a_reply_without_end_in_small_reads_is_not_kept() -> None:
+    parser = KeyParser()
+    reads = [b"\x1b]52;c;", *[b"QUJD" * 10] * 500]
+    got = sum(len(event.data) for read in reads for event in parser.feed(read))
+    assert got >= sum(map(len, reads)) - MAX_STRING - 64

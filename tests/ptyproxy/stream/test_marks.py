@@ -199,3 +199,12 @@ def test_an_exit_code_is_a_number_or_unknown(text: str, code: int | None) -> Non
 
 def test_prompt_marks_carry_no_nonce() -> None:
     assert [mark.nonce for mark in marks(A + B + command("ls") + done(0))] == [None, None, NONCE, NONCE]
+
+
+def test_a_string_without_end_in_small_reads_is_not_kept() -> None:
+    scanner = Scanner()
+    scanner.feed(b"\x1b]133;C;cmdline=")
+    for _ in range(500):
+        scanner.feed(b"y" * 40)
+        assert scanner.carried <= MAX_BODY + 16
+    assert scanner.carried == 0

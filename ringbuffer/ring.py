@@ -115,7 +115,7 @@ class RingBuffer:
 
     def _character_edge(self, offset: int, *, forward: bool) -> int:
         """`offset`, or the edge of the character it lies in."""
-        low = max(0, offset - MARGIN, self._end - self._size, self._origin - MARGIN)
+        low = max(0, offset - MARGIN, self._end - self._size)
         around = self._copy(low, min(self._end, offset + MARGIN))
         split = split_at(around, offset - low)
         if split is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
 from functools import partial
@@ -27,14 +26,14 @@ READS = {
 
 
 def _seconds(call: Callable[[], object], times: int) -> float:
-    """Median over rounds of the seconds that one call takes."""
+    """Seconds that one call takes: the least of the rounds, as others' load can only add to it (`timeit` documents why)."""
     rounds = []
     for _ in range(ROUNDS):
         begin = time.perf_counter()
         for _ in range(times):
             call()
         rounds.append((time.perf_counter() - begin) / times)
-    return statistics.median(rounds)
+    return min(rounds)
 
 
 def ring() -> dict[str, float]:

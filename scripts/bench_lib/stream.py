@@ -26,7 +26,7 @@ READS = {
 
 
 def _seconds(call: Callable[[], object], times: int) -> float:
-    """Seconds that one call takes: the least of the rounds, as others' load can only add to it (`timeit` documents why)."""
+    """Seconds that one call takes: the least of the rounds, since other load only adds (see `timeit`)."""
     rounds = []
     for _ in range(ROUNDS):
         begin = time.perf_counter()

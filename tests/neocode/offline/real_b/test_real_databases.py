@@ -16,6 +16,10 @@ import pytest
 START_LIMIT = 50  # seconds for initdb or the start of the server on a busy machine
 
 
+def is_root() -> bool:
+    return bool(getattr(os, "geteuid", lambda: 1)() == 0)
+
+
 class Server(NamedTuple):
     """A PostgreSQL server of this test: the role postgres has the password pw."""
 
@@ -28,7 +32,7 @@ class Server(NamedTuple):
 
 def _as_nobody() -> dict[str, Any]:
     # the server refuses to run as root
-    return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+    return {"user": "nobody", "group": "nogroup", "extra_groups": []} if is_root() else {}
 
 
 def _run(argv: list[str], directory: Path) -> None:
@@ -41,7 +45,7 @@ def server() -> Iterator[Server]:
         pytest.skip("the PostgreSQL server is not installed")
     directory = Path(tempfile.mkdtemp(prefix="neocode-pg-", dir="/tmp"))  # short: it holds a socket
     try:
-        if os.geteuid() == 0:
+        if is_root():
             shutil.chown(directory, "nobody")
         (directory / "pw").write_text("pw\n")
         (directory / "pw").chmod(0o644)
@@ -127,7 +131,7 @@ def test_a_second_server_in_the_same_directory_is_told(rules: Any, server: Serve
 
 
 def test_a_server_started_as_root_is_told(tools: Any) -> None:
-    if os.geteuid() != 0:
+    if not is_root():
         pytest.skip("only root is refused")
     tools.expect("pg-server-start", ["postgres", "-D", str(tools.directory)])
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 
+def is_root() -> bool:
+    return bool(getattr(os, "geteuid", lambda: 1)() == 0)
+
+
 def test_a_package_that_apt_does_not_know_is_searched(tools: Any) -> None:
-    if os.geteuid() != 0:
+    if not is_root():
         pytest.skip("apt asks for root before it looks for the package")
     fault = tools.expect("apt-no-package", ["apt-get", "install", "-y", "--no-download", "frobnicate-nope"])
     assert fault.check[0] == "apt-cache search frobnicate-nope"
@@ -80,6 +83,6 @@ def test_memory_that_is_refused_is_told(tools: Any) -> None:
     tools.expect("sys-no-memory", ["bash", "-c", "./prog; exit $?"])
 
 
-@pytest.mark.parametrize(("number", "rule"), [(signal.SIGKILL, "sys-exit-137"), (signal.SIGSEGV, "sys-exit-139")])
-def test_a_silent_death_is_told_by_its_exit_code(number: signal.Signals, rule: str, tools: Any) -> None:
-    tools.expect(rule, ["python3", "-c", f"import os; os.kill(os.getpid(), {int(number)})"])
+@pytest.mark.parametrize(("number", "rule"), [(9, "sys-exit-137"), (11, "sys-exit-139")])
+def test_a_silent_death_is_told_by_its_exit_code(number: int, rule: str, tools: Any) -> None:
+    tools.expect(rule, ["python3", "-c", f"import os; os.kill(os.getpid(), {number})"])

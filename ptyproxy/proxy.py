@@ -93,6 +93,8 @@ def _run(options: Options, session: Session, terminal: Terminal, make_assistant:
     finally:
         proxy.close()
         pty.close()
+        terminal.leave()
+        report_fault(proxy.pump.tap_error)
 
 
 class Proxy:
@@ -178,6 +180,14 @@ class Proxy:
         if resets and self._terminal.is_tty:
             self.pump.show(resets)
         self.control.close()
+
+
+def report_fault(error: Exception | None) -> None:
+    """Say once, when the shell has ended, that we had stopped looking: the fault was ours, the shell went on."""
+    if error is not None:
+        if os.environ.get("NEOCODE_DEBUG"):
+            raise error
+        print(f"neocode: diagnosis stopped in this shell ({type(error).__name__}: {error})", file=sys.stderr)
 
 
 def _nothing() -> None:

@@ -96,13 +96,15 @@ def _excluded(rule: Rule, hit: Hit, log: LogText) -> bool:
 
 
 def _without_hidden(hits: list[Hit]) -> list[Hit]:
-    globs = [(hit.rule.id, glob) for hit in hits for glob in hit.rule.hides]
-    kept = [
-        hit
-        for hit in hits
-        if not any(owner != hit.rule.id and fnmatch.fnmatchcase(hit.rule.id, glob) for owner, glob in globs)
-    ]
+    kept = [hit for hit in hits if not any(_hides(owner.rule, hit.rule) for owner in hits)]
     return kept or hits[:1]
+
+
+def _hides(owner: Rule, rule: Rule) -> bool:
+    """Does `owner` name `rule` as its consequence? A more specific rule is never hidden."""
+    if owner.id == rule.id or rule.specificity > owner.specificity:
+        return False
+    return any(fnmatch.fnmatchcase(rule.id, glob) for glob in owner.hides)
 
 
 def _is_new(hit: Hit, chosen: list[Hit], log: LogText) -> bool:

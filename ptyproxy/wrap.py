@@ -22,7 +22,7 @@ TOKEN_LENGTH = 16
 
 _TOKEN = r"[A-Za-z0-9_\-+/=.:@%~]"
 _NEW_RECORD = (
-    r"\d{4}-\d\d-\d\d|\[?\d\d:\d\d|\[[\da-z]|e: |[$#>+] |-----"
+    r"\d{4}-\d\d-\d\d|\[?\d\d:\d\d|\[[\da-z.]|e: |[$#>+] |-----"
     r"|(?:error|warning|fatal|npm|traceback|info|debug|warn|trace)\b"
 )
 

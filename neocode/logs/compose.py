@@ -45,7 +45,8 @@ def compose(segments: Sequence[Segment], total: int, redactor: Redactor | None, 
     decoded, encoding = decode_lines([line.data.removesuffix(SOFT) for line in lines])
     overwritten: dict[str, int] = {}
     if redactor:
-        decoded = [_mask_states(text, redactor, overwritten) if "\r" in text else text for text in decoded]
+        bare = [text.rstrip("\r") for text in decoded]
+        decoded = [_mask_states(text, redactor, overwritten) if "\r" in text else text for text in bare]
     texts = [strip_sequences(text) for text in decoded]
     joins = _joins(lines, texts, width)
     parts: list[str] = []
@@ -67,7 +68,7 @@ def compose(segments: Sequence[Segment], total: int, redactor: Redactor | None, 
 
 def _mask_states(text: str, redactor: Redactor, kinds: dict[str, int]) -> str:
     """A line that overwrites itself, each state redacted by itself: an overwriting leaves the rest of a secret."""
-    redacted = redactor.redact(text.rstrip("\r").replace("\r", "\n"))
+    redacted = redactor.redact(text.replace("\r", "\n"))
     for kind, number in redacted.kinds.items():
         kinds[kind] = kinds.get(kind, 0) + number
     return redacted.text.replace("\n", "\r")

@@ -117,7 +117,7 @@ def wrap(line: str, width: int) -> list[str]:
 def test_a_token_wrapped_by_the_terminal_is_masked(line: int, before: int, width: int) -> None:
     long = f"{'ERROR ' + 'x' * before} token {GHP} and {'words ' * 20}"
     lines = [piece for one in (*LINES[:line], long, *LINES[line:]) for piece in wrap(one, width)]
-    for text in ("\n".join(lines), "\n".join(wrap(long, width))):
+    for text in ("\n".join(lines), "\r\n".join(lines), "\n".join(wrap(long, width))):
         assert pieces_left(prepare(text, REDACTOR, 4096, width).text, GHP) == []
         if before + 20 < width:
             assert pieces_left(prepare(text, REDACTOR, 4096).text, GHP, 20) == []

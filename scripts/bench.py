@@ -1,0 +1,85 @@
+"""`scripts/bench SUITE [--quick]`: one run, figures beside the aim they are held to. Exit code 1 when one is missed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # -I leaves the script's directory out
+
+
+class Figure(NamedTuple):
+    """One line: a measured value, its unit, and what it should not exceed (or fall below, `at_least`)."""
+
+    name: str
+    value: float
+    unit: str
+    aim: float | None = None
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether the aim is met; true without one."""
+        if self.aim is None:
+            return True
+        return self.value >= self.aim if self.at_least else self.value <= self.aim
+
+    def line(self) -> str:
+        """The figure as a line of the report."""
+        aim = "" if self.aim is None else f"  (aim {'>=' if self.at_least else '<='} {self.aim:g})"
+        missed = "" if self.met else "  MISSED"
+        return f"  {self.name:<52}{self.value:>10.3g} {self.unit:<6}{aim}{missed}"
+
+
+def diag(quick: bool) -> list[Figure]:
+    """What `neocode diag` and the gateway cost."""
+    from bench_lib import cli, gateway, logs
+
+    warm = cli.measure(7 if quick else 21)
+    figures = [
+        Figure("python -c 'import asyncio'", warm["import_asyncio_ms"], "ms"),
+        Figure("warm neocode diag, offline", warm["diag_ms"], "ms"),
+        Figure("ratio of the two, median of pairs", warm["ratio"], "x", 2.5),
+    ]
+    for asks, aim in ((1, 5.0), (100, 50.0)):
+        delay = gateway.measure_delay(asks)
+        figures += [
+            Figure(f"chunk delay, {asks} asks: bare echo p50", delay["echo_p50"], "ms"),
+            Figure(f"chunk delay, {asks} asks: bare echo p95", delay["echo_p95"], "ms"),
+            Figure(f"chunk delay, {asks} asks: added by the gateway p50", delay["added_p50"], "ms"),
+            Figure(f"chunk delay, {asks} asks: added by the gateway p95", delay["added_p95"], "ms", aim),
+        ]
+    memory = gateway.measure_memory(100)
+    speed = logs.reduction(16 if quick else 64)
+    peak = logs.peak_memory(128 if quick else 1024)
+    masking = logs.masking()
+    return [
+        *figures,
+        Figure("idle gateway", memory["idle_mib"], "MiB"),
+        Figure("one more connection", memory["per_connection_kib"], "KiB"),
+        Figure("log reduction", speed["reduction_mb_per_s"], "MB/s", 40.0, at_least=True),
+        Figure(f"peak RSS on {peak['fed_mib']:g} MiB of log", peak["peak_rss_mib"], "MiB", 100.0),
+        Figure("masking 16 KiB without secrets", masking["clean_ms"], "ms"),
+        Figure("masking 16 KiB with many secrets", masking["dirty_ms"], "ms"),
+    ]
+
+
+SUITES: dict[str, Callable[[bool], list[Figure]]] = {"diag": diag}
+
+
+def main() -> int:
+    """Run one suite and print it."""
+    parser = argparse.ArgumentParser(prog="scripts/bench", description="Measures, interleaved in one run.")
+    parser.add_argument("suite", choices=sorted(SUITES))
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, less data")
+    args = parser.parse_args()
+    figures = SUITES[args.suite](args.quick)
+    print("\n".join(figure.line() for figure in figures))
+    return 0 if all(figure.met for figure in figures) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -7,7 +7,6 @@ itself (`notices` decides when words appear, the control thread asks).
 
 from __future__ import annotations
 
-import hashlib
 import re
 import time
 from collections import OrderedDict
@@ -253,6 +252,8 @@ def shows_text(output: Output) -> bool:
 
 def fingerprint_of(record: CommandRecord | None, output: Output) -> bytes:
     """The same fault has the same fingerprint: command, exit code, directory, and the output without its numbers."""
+    import hashlib  # 3 ms that the first prompt need not wait for
+
     digest = hashlib.blake2b(digest_size=16)
     if record is not None:
         digest.update(f"{record.command}\0{record.exit_code}\0{record.cwd}\0".encode("utf-8", "replace"))

@@ -25,30 +25,27 @@ _PREFIXES = frozenset("sudo doas env time nice nohup command builtin exec noglob
 _SEPARATORS = re.compile(r"\|\||&&|[|;&\n]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
-_DESTRUCTIVE = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"\brm\b(?=.*\s-\w*[rRf]|.*\s--(?:recursive|force|no-preserve-root))",
-        r"\b(?:rmdir\s+/s|rd\s+/s|del\s+/[sfq]|format\s+[a-z]:|Remove-Item\b.*-(?:Recurse|Force))",
-        r"\b(?:mkfs|mke2fs|wipefs|blkdiscard|shred|fdisk|parted|sgdisk)\b",
-        r"\bdd\b.*\bof=",
-        r"\w*\(\)\s*\{.*\|.*&",
-        r"\bgit\b.*\b(?:push\b.*(?:\s-\w*f|--force|--mirror|--delete|\s\+)|clean\b.*-\w*[fx]|reset\b.*--hard"
-        r"|filter-branch|filter-repo|reflog\s+expire|checkout\b.*\s(?:--\s|\.(?:\s|$))|branch\b.*\s-D|stash\s+(?:drop|clear))",
-        r"\b(?:curl|wget|fetch|iwr|irm|Invoke-\w+)\b.*\|\s*(?:sudo\s+)?(?:\w*sh|python\d?|perl|ruby|node|iex|Invoke-Expression)\b",
-        r"\b(?:iex|Invoke-Expression|eval|source)\b.*(?:\b(?:curl|wget|iwr|irm)\b|DownloadString)",
-        r"(?:ba|z|)sh\s+(?:-c\s+)?[\"']?(?:<\(|\$\()\s*(?:curl|wget)",
-        r">\s*/dev/(?:sd|nvme|hd|vd|mmcblk|disk)",
-        r"\bchmod\b.*(?:\b0?777\b|-R\b.*\s/(?:\s|$))",
-        r"\bchown\b.*-R\b.*\s/(?:\s|$)",
-        r"\b(?:drop|truncate)\s+(?:table|database|schema)\b|\bdelete\s+from\b(?!.*\bwhere\b)",
-        r"\bdocker\b.*\b(?:prune|rm\b.*-\w*f|rmi\b.*-\w*f|volume\s+rm)|\bdocker[ -]compose\b.*\bdown\b.*-v",
-        r"\bkubectl\b.*\bdelete\b|\bhelm\b.*\b(?:delete|uninstall)\b|\bterraform\b.*\bdestroy\b",
-        r"\b(?:shutdown|reboot|halt|poweroff|init\s+[06])\b",
-        r"\bkill(?:all)?\b.*\s-(?:9|KILL|SIGKILL)\s+-?1\b",
-        r"\bfind\b.*(?:-delete|-exec\s+rm)\b",
-        r"\b(?:truncate\b.*-s\s*0|crontab\s+-r|userdel|groupdel|npm\s+unpublish|gh\s+repo\s+delete)\b",
-    )
+_DESTRUCTIVE = (
+    r"\brm\b(?=.*\s-\w*[rRf]|.*\s--(?:recursive|force|no-preserve-root))",
+    r"\b(?:rmdir\s+/s|rd\s+/s|del\s+/[sfq]|format\s+[a-z]:|Remove-Item\b.*-(?:Recurse|Force))",
+    r"\b(?:mkfs|mke2fs|wipefs|blkdiscard|shred|fdisk|parted|sgdisk)\b",
+    r"\bdd\b.*\bof=",
+    r"\w*\(\)\s*\{.*\|.*&",
+    r"\bgit\b.*\b(?:push\b.*(?:\s-\w*f|--force|--mirror|--delete|\s\+)|clean\b.*-\w*[fx]|reset\b.*--hard"
+    r"|filter-branch|filter-repo|reflog\s+expire|checkout\b.*\s(?:--\s|\.(?:\s|$))|branch\b.*\s-D|stash\s+(?:drop|clear))",
+    r"\b(?:curl|wget|fetch|iwr|irm|Invoke-\w+)\b.*\|\s*(?:sudo\s+)?(?:\w*sh|python\d?|perl|ruby|node|iex|Invoke-Expression)\b",
+    r"\b(?:iex|Invoke-Expression|eval|source)\b.*(?:\b(?:curl|wget|iwr|irm)\b|DownloadString)",
+    r"(?:ba|z|)sh\s+(?:-c\s+)?[\"']?(?:<\(|\$\()\s*(?:curl|wget)",
+    r">\s*/dev/(?:sd|nvme|hd|vd|mmcblk|disk)",
+    r"\bchmod\b.*(?:\b0?777\b|-R\b.*\s/(?:\s|$))",
+    r"\bchown\b.*-R\b.*\s/(?:\s|$)",
+    r"\b(?:drop|truncate)\s+(?:table|database|schema)\b|\bdelete\s+from\b(?!.*\bwhere\b)",
+    r"\bdocker\b.*\b(?:prune|rm\b.*-\w*f|rmi\b.*-\w*f|volume\s+rm)|\bdocker[ -]compose\b.*\bdown\b.*-v",
+    r"\bkubectl\b.*\bdelete\b|\bhelm\b.*\b(?:delete|uninstall)\b|\bterraform\b.*\bdestroy\b",
+    r"\b(?:shutdown|reboot|halt|poweroff|init\s+[06])\b",
+    r"\bkill(?:all)?\b.*\s-(?:9|KILL|SIGKILL)\s+-?1\b",
+    r"\bfind\b.*(?:-delete|-exec\s+rm)\b",
+    r"\b(?:truncate\b.*-s\s*0|crontab\s+-r|userdel|groupdel|npm\s+unpublish|gh\s+repo\s+delete)\b",
 )
 
 
@@ -95,4 +92,4 @@ def skip_reason(record: CommandRecord, *, has_text: bool, hidden: bool, settings
 
 def is_destructive(command: str) -> bool:
     """Whether a command may destroy what cannot be got back, or runs code from the network: shown, never inserted."""
-    return any(pattern.search(command) for pattern in _DESTRUCTIVE)
+    return any(re.search(pattern, command, re.IGNORECASE) for pattern in _DESTRUCTIVE)

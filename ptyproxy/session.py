@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import sys
-from pathlib import Path
-from secrets import token_hex
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NONCE_FILE = "nonce"
 SHOW_ORDER = "show"
@@ -48,13 +48,13 @@ class Session(NamedTuple):
 
     def close(self) -> None:
         """Remove the directory. Idempotent; what cannot be removed is left for the next sweep."""
-        shutil.rmtree(self.directory, ignore_errors=True)
+        _remove(self.directory)
 
 
 def open_session(base: Path) -> Session:
     """Make a session's directory below `base`, which is ours and 0700. Raises OSError."""
     _sweep(base)
-    session = Session(f"shell-{os.getpid()}-1-{token_hex(4)}", base, token_hex(16))
+    session = Session(f"shell-{os.getpid()}-1-{os.urandom(4).hex()}", base, os.urandom(16).hex())
     session = session._replace(directory=base / session.id)
     os.mkdir(session.directory, 0o700)
     try:
@@ -65,13 +65,19 @@ def open_session(base: Path) -> Session:
     return session
 
 
+def _remove(directory: Path | str) -> None:
+    import shutil  # costs the user's first prompt 5 ms if it is imported above
+
+    shutil.rmtree(directory, ignore_errors=True)
+
+
 def _sweep(base: Path) -> None:
     """Remove the directories of proxies that were killed."""
     with contextlib.suppress(OSError):
         for entry in os.scandir(base):
             found = _NAME.fullmatch(entry.name)
             if found and entry.is_dir(follow_symlinks=False) and not is_alive(int(found[1])):
-                shutil.rmtree(entry.path, ignore_errors=True)
+                _remove(entry.path)
 
 
 if sys.platform == "win32":

@@ -32,7 +32,7 @@ _DESTRUCTIVE = (
     r"\bdd\b.*\bof=",
     r"\w*\(\)\s*\{.*\|.*&",
     r"\bgit\b.*\b(?:push\b.*(?:\s-\w*f|--force|--mirror|--delete|\s\+)|clean\b.*-\w*[fx]|reset\b.*--hard"
-    r"|filter-branch|filter-repo|reflog\s+expire|checkout\b.*\s(?:--\s|\.(?:\s|$))|branch\b.*\s-D|stash\s+(?:drop|clear))",
+    r"|filter-branch|filter-repo|reflog\s+expire|checkout\b.*\s(?:--\s|\.(?:\s|$))|branch\b.*\s(?-i:-D)|stash\s+(?:drop|clear))",
     r"\b(?:curl|wget|fetch|iwr|irm|Invoke-\w+)\b.*\|\s*(?:sudo\s+)?(?:\w*sh|python\d?|perl|ruby|node|iex|Invoke-Expression)\b",
     r"\b(?:iex|Invoke-Expression|eval|source)\b.*(?:\b(?:curl|wget|iwr|irm)\b|DownloadString)",
     r"(?:ba|z|)sh\s+(?:-c\s+)?[\"']?(?:<\(|\$\()\s*(?:curl|wget)",

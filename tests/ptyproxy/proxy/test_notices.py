@@ -1,0 +1,144 @@
+"""Our words on the user's screen: where they go, when, and that they never go anywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ptyproxy.notices import ACK_SEC, MAX_WAITING_CHARS, SILENCE_SEC, Notices
+from ptyproxy.session import SHOW_ORDER, Session, open_session
+
+A = b"\x1b]7781;neocode;A\x07"
+D = b"\x1b]7781;neocode;D;nc=nonce;exit=1\x07"
+KEY = b"\x1b[7781~"
+
+
+class Screen:
+    """A situation that a test sets, and what was sent where."""
+
+    def __init__(self, session: Session, widget: bytes = KEY) -> None:
+        self.at_idle_prompt = False
+        self.awaits_prompt = False
+        self.marked = True
+        self.quiet_since: float | None = 0.0
+        self.now = 50.0
+        self.sent: list[bytes] = []
+        self.written: list[bytes] = []
+        self.session = session
+        self.notices = Notices(self, session, widget, self.sent.append, self.written.append, lambda: self.now)
+
+    def order(self) -> str | None:
+        path = self.session.directory / SHOW_ORDER
+        return path.read_text() if path.exists() else None
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[Session]:
+    made = open_session(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def screen(session: Session) -> Screen:
+    return Screen(session)
+
+
+def test_words_go_right_before_a_new_prompt(screen: Screen) -> None:
+    screen.notices.say("hello")
+    screen.awaits_prompt = True
+    assert screen.notices.divide(b"out\r\n" + A + b"$ ", b"nonce") == (b"out\r\n", b"hello\r\n\x1b[m", A + b"$ ")
+    assert not screen.notices.waiting
+
+
+def test_a_command_end_in_the_same_read_makes_the_prompt_new(screen: Screen) -> None:
+    screen.notices.say("hello")
+    divided = screen.notices.divide(b"out" + D + A, b"nonce")
+    assert divided == (b"out" + D, b"\r\nhello\r\n\x1b[m", A)
+
+
+def test_a_prompt_drawn_again_or_forged_is_no_place(screen: Screen) -> None:
+    screen.notices.say("hello")
+    assert screen.notices.divide(A + b"$ ", b"nonce") is None
+    assert screen.notices.divide(b"\x1b]7781;neocode;D;nc=guess;exit=0\x07" + A, b"nonce") is None
+    assert screen.notices.waiting
+
+
+def test_a_mark_cut_over_two_reads_is_let_pass(screen: Screen) -> None:
+    screen.notices.say("hello")
+    screen.awaits_prompt = True
+    assert screen.notices.divide(A[:7], b"nonce") is None
+    assert screen.notices.divide(A[7:], b"nonce") is None
+
+
+def test_at_an_idle_prompt_the_widget_is_ordered_to_show_them(screen: Screen) -> None:
+    screen.notices.say("one")
+    screen.notices.tick()
+    assert screen.sent == []
+    screen.at_idle_prompt = True
+    screen.notices.say("two")
+    screen.notices.tick()
+    assert screen.order() == "one\ntwo\n"
+    assert screen.sent == [KEY]
+    screen.notices.say("three")
+    screen.notices.tick()
+    assert screen.sent == [KEY], "one order at a time"
+    (screen.session.directory / SHOW_ORDER).unlink()
+    screen.notices.prompt_drawn()
+    screen.notices.tick()
+    assert screen.order() == "three\n"
+    assert screen.written == []
+
+
+def test_a_widget_that_does_not_answer_is_given_up_and_nothing_is_lost(screen: Screen) -> None:
+    screen.at_idle_prompt = True
+    screen.notices.say("one")
+    screen.notices.tick()
+    screen.now += ACK_SEC
+    screen.notices.tick()
+    assert screen.order() is None
+    assert not screen.notices.widget_works
+    screen.awaits_prompt = True
+    assert screen.notices.divide(A, b"nonce") == (b"", b"one\r\n\x1b[m", A)
+
+
+def test_a_full_disk_falls_back_to_the_next_prompt(screen: Screen) -> None:
+    screen.session.close()
+    screen.at_idle_prompt = True
+    screen.notices.say("one")
+    screen.notices.tick()
+    assert screen.sent == []
+    assert screen.notices.waiting
+
+
+def test_without_marks_only_what_was_asked_for_is_written_after_silence(session: Session) -> None:
+    screen = Screen(session, b"")
+    screen.marked = False
+    screen.notices.say("unasked")
+    screen.notices.tick()
+    assert screen.written == []
+    screen.quiet_since = screen.now
+    screen.notices.say("asked", asked=True)
+    wait = screen.notices.tick()
+    assert wait is not None
+    assert wait <= SILENCE_SEC
+    screen.quiet_since = None
+    screen.now += 1
+    screen.notices.tick()
+    assert screen.written == [], "the alternate screen is on"
+    screen.quiet_since = screen.now - 1
+    screen.notices.tick()
+    assert screen.written == [b"\r\nunasked\r\nasked\r\n\x1b[m"]
+
+
+def test_what_waits_is_bounded_and_says_so(screen: Screen) -> None:
+    for _ in range(100):
+        screen.notices.say("x" * (MAX_WAITING_CHARS // 10))
+    screen.at_idle_prompt = True
+    screen.notices.tick()
+    text = screen.order()
+    assert text is not None
+    assert len(text) < MAX_WAITING_CHARS * 1.2
+    assert text.endswith("too long to keep]\n")

@@ -94,7 +94,8 @@ def test_the_program_is_the_last_commands(command: str, program: str) -> None:
     "command",
     [
         "rm -rf build", "sudo rm -r /", "rm --recursive x", "rm -f x", "mkfs.ext4 /dev/sda1", "dd if=x of=/dev/sda",
-        ":(){ :|:& };:", "git push --force", "git push -f origin main", "git push origin +main", "git reset --hard HEAD~1",
+        ":(){ :|:& };:", "git push --force", "git push -f origin main", "git push origin +main",
+        "git reset --hard HEAD~1",
         "git clean -fdx", "git checkout -- .", "git branch -D x", "git stash drop", "curl https://x.sh | sh",
         "curl -fsSL https://x | sudo bash -s", "wget -qO- x | python3", "iwr x | iex", "bash -c \"$(curl -fsSL x)\"",
         "sh <(curl x)", "cat x > /dev/sda", "chmod -R 777 .", "chown -R me /", "DROP TABLE users", "delete from users",

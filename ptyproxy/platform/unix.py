@@ -1,20 +1,17 @@
 """The child's pseudo terminal and the user's terminal on Unix.
 
 Invariants: the child sees what a shell started here directly would see (environment, termios, descriptors, signal
-dispositions); the user's terminal is opened anew for our writes, so that O_NONBLOCK never reaches the open file
-description that the parent shell shares; what `Terminal.enter` changed `Terminal.leave` puts back.
+dispositions); the user's terminal is opened anew for our reads and writes, so that O_NONBLOCK never reaches the open
+file description that the parent shell shares; what `Terminal.enter` changed `Terminal.leave` puts back.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import signal
-import struct
 import sys
 import termios
-from typing import Any
 
 from ptyproxy.platform.base import (
     DEFAULT_SIZE,
@@ -26,47 +23,28 @@ from ptyproxy.platform.base import (
     SpawnError,
 )
 
+if sys.platform != "win32":
+    from ptyproxy.platform.unix_inherited import (
+        fill_standard_descriptors,
+        inheritable_descriptors,
+        open_private,
+        release_descriptors,
+    )
+    from ptyproxy.platform.unix_signals import SignalPipe
+    from ptyproxy.platform.unix_tty import (
+        TermAttributes,
+        end_of_file_key,
+        get_attributes,
+        get_size,
+        has_unread_input,
+        make_raw,
+        set_attributes,
+        set_size,
+    )
+
 assert sys.platform != "win32"
 
 STDIN, STDOUT = 0, 1
-TermAttributes = list[Any]  # the seven of tcgetattr: iflag, oflag, cflag, lflag, ispeed, ospeed, cc
-# Python ignores these two for itself; a child that inherited that would not die of a closed pipe (python/cpython#1652)
-IGNORED_BY_PYTHON = ("SIGPIPE", "SIGXFSZ")
-
-
-def get_size(fd: int) -> Size | None:
-    """The size of the terminal on `fd`, None when it has none (TIOCGWINSZ, tty_ioctl(4))."""
-    try:
-        packed = fcntl.ioctl(fd, termios.TIOCGWINSZ, b"\0" * 8)
-    except OSError:
-        return None
-    rows, cols, xpixel, ypixel = struct.unpack("HHHH", packed)
-    return Size(rows, cols, xpixel, ypixel) if rows and cols else None
-
-
-def set_size(fd: int, size: Size) -> None:
-    """Set a pty's size; the kernel sends SIGWINCH to its foreground group if that changed anything."""
-    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", *size))
-
-
-def get_attributes(fd: int) -> TermAttributes | None:
-    """The termios of `fd`, None when it is no terminal."""
-    try:
-        return termios.tcgetattr(fd)
-    except termios.error:
-        return None
-
-
-def inheritable_descriptors() -> tuple[int, ...]:
-    """The descriptors above 2 that a child started now would inherit."""
-    found = []
-    for name in os.listdir("/dev/fd"):
-        try:
-            if int(name) > 2 and os.get_inheritable(int(name)):
-                found.append(int(name))
-        except OSError:
-            continue  # the descriptor of the listing itself
-    return tuple(found)
 
 
 class UnixPty:
@@ -107,6 +85,14 @@ class UnixPty:
             set_size(self.fd, size)
         except OSError:
             pass
+
+    def end_of_file_key(self) -> bytes:
+        """What tells the child now that its input has ended."""
+        return end_of_file_key(self.fd)
+
+    def has_unread_input(self) -> bool:
+        """Whether the child has still to read something of what it was given."""
+        return has_unread_input(self.fd)
 
     def poll(self) -> int | None:
         """The exit status, 128 + n for signal n, None while it runs; `stopped` tells of `suspend`."""
@@ -161,37 +147,48 @@ def check_program(path: str) -> None:
         raise SpawnError(f"{path}: cannot be executed", EXIT_NOT_EXECUTABLE)
 
 
-def spawn(command: ShellCommand, size: Size, attributes: TermAttributes | None) -> UnixPty:
+def spawn(
+    command: ShellCommand, size: Size, attributes: TermAttributes | None, signals: SignalPipe | None = None
+) -> UnixPty:
     """Start `command` on a new pty of `size` with the termios `attributes`, both set before it runs.
 
-    Call it before any signal handler of ours is installed: a handler set over an inherited "ignore" would reach
-    the child as "default".
+    `signals`: the handlers that are already installed; the child gets what was there before them. Descriptors above
+    2 that we inherited are the child's afterwards, and no more ours.
     Raises:
         SpawnError: the program cannot be run.
     """
     from ptyprocess import PtyProcess
 
-    check_program(command.path)
+    class Process(PtyProcess):
+        def setwinsize(self, rows: int, cols: int) -> None:
+            """Nothing: the child has set the size already; once more would lose the pixels and send SIGWINCH."""
+
+    dispositions = signals or SignalPipe()
 
     def become_the_shell() -> None:
-        for name in IGNORED_BY_PYTHON:
-            signal.signal(getattr(signal, name), signal.SIG_DFL)
+        dispositions.restore_in_child()
         if attributes is not None:
-            termios.tcsetattr(STDIN, termios.TCSANOW, attributes)
+            set_attributes(STDIN, attributes)
         set_size(STDIN, size)
         # ptyprocess makes argv[0] the path, which would lose the `-` of a login shell: so the exec is ours
         os.execve(command.path, command.argv, command.environ)
 
+    check_program(command.path)
+    inherited = inheritable_descriptors()
     try:
-        process = PtyProcess.spawn(
+        process = Process.spawn(
             [command.path],
             dimensions=(size.rows, size.cols),
             preexec_fn=become_the_shell,
-            pass_fds=inheritable_descriptors(),
+            pass_fds=inherited,
         )
     except OSError as error:
         missing = isinstance(error, FileNotFoundError)
         raise SpawnError(f"{command.path}: {error}", EXIT_NOT_FOUND if missing else EXIT_NOT_EXECUTABLE) from error
+    finally:
+        if signals is None:
+            dispositions.close()
+    release_descriptors(inherited)
     fd = os.dup(process.fd)
     process.fileobj.close()
     process.closed = True  # ptyprocess's own close would kill the shell when this object is collected
@@ -199,66 +196,55 @@ def spawn(command: ShellCommand, size: Size, attributes: TermAttributes | None) 
 
 
 class Terminal:
-    """The user's terminal, or whatever stdin and stdout are in a script. Used as a context manager."""
+    """The user's terminal, or whatever stdin and stdout are in a script."""
 
     def __init__(self) -> None:
+        fill_standard_descriptors()
         self.attributes = get_attributes(STDIN)
         self.is_tty = self.attributes is not None
-        self.in_fd = STDIN
-        self.out_fd, self._owns_out = _open_for_writing(STDOUT)
-        self.out_blocks = not self._owns_out
+        self._private_in = open_private(STDIN, os.O_RDONLY) if self.is_tty else None
+        self._private_out = open_private(STDOUT, os.O_WRONLY)
+        self.in_fd = STDIN if self._private_in is None else self._private_in
+        self.out_fd = STDOUT if self._private_out is None else self._private_out
+        self.out_blocks = self._private_out is None
         self._entered = False
 
     def size(self) -> Size:
-        """The terminal's size, 24x80 when it has none."""
-        return get_size(STDOUT) or get_size(STDIN) or DEFAULT_SIZE
+        """The size to lay text out for: never zero, 24x80 when nobody says."""
+        size = self.exact_size()
+        return size if size.rows and size.cols else DEFAULT_SIZE
+
+    def exact_size(self) -> Size:
+        """The size to give the child: what the terminal says, 0x0 included; 24x80 without one."""
+        sizes = [size for fd in (STDOUT, STDIN) if (size := get_size(fd)) is not None]
+        return next((size for size in sizes if size.rows and size.cols), sizes[0] if sizes else DEFAULT_SIZE)
 
     def enter(self) -> None:
-        """Raw mode; keys typed before are kept (TCSANOW, not TCSAFLUSH)."""
+        """Raw mode; keys typed before are kept. A terminal that is gone is noticed by the next read."""
         if self.attributes is not None:
-            termios.tcsetattr(STDIN, termios.TCSANOW, _raw(self.attributes))
             self._entered = True
+            self._set(make_raw(self.attributes))
 
     def leave(self) -> None:
         """The termios of before; idempotent, and silent when the terminal is gone."""
         if self._entered and self.attributes is not None:
             self._entered = False
-            try:
-                termios.tcsetattr(STDIN, termios.TCSANOW, self.attributes)
-            except termios.error:
-                pass
+            self._set(self.attributes)
 
-    def end_of_file_key(self) -> bytes:
-        """What tells a child in canonical mode that its input has ended (VEOF of a fresh pty)."""
-        return b"\x04"
+    def _set(self, attributes: TermAttributes) -> None:
+        try:
+            set_attributes(STDIN, attributes)
+        except termios.error:
+            pass
+
+    def is_alive(self) -> bool:
+        """Whether stdin still is a terminal: one that was hung up answers nothing."""
+        return get_attributes(self.in_fd) is not None
 
     def close(self) -> None:
-        """Leave, and close our own descriptor."""
+        """Leave, and close our own descriptors. Idempotent."""
         self.leave()
-        if self._owns_out:
-            self._owns_out = False
-            os.close(self.out_fd)
-
-
-def _open_for_writing(fd: int) -> tuple[int, bool]:
-    """A non-blocking descriptor of the terminal on `fd` with a file description of its own, else `fd` itself."""
-    try:
-        name = os.ttyname(fd)
-        return os.open(name, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC), True
-    except OSError:
-        return fd, False  # no terminal, or one that we may not open (after su): then writes may block
-
-
-def _raw(attributes: TermAttributes) -> TermAttributes:
-    """What cfmakeraw(3) makes of `attributes`."""
-    iflag, oflag, cflag, lflag, ispeed, ospeed, cc = attributes
-    iflag &= ~(
-        termios.IGNBRK | termios.BRKINT | termios.PARMRK | termios.ISTRIP
-        | termios.INLCR | termios.IGNCR | termios.ICRNL | termios.IXON
-    )  # fmt: skip
-    oflag &= ~termios.OPOST
-    lflag &= ~(termios.ECHO | termios.ECHONL | termios.ICANON | termios.ISIG | termios.IEXTEN)
-    cflag = cflag & ~(termios.CSIZE | termios.PARENB) | termios.CS8
-    control = list(cc)
-    control[termios.VMIN], control[termios.VTIME] = 1, 0
-    return [iflag, oflag, cflag, lflag, ispeed, ospeed, control]
+        for fd in (self._private_in, self._private_out):
+            if fd is not None:
+                os.close(fd)
+        self._private_in = self._private_out = None

@@ -1,5 +1,5 @@
 """The first and the last lines of a stream of blocks, repeats folded. Invariant: per block a bounded part is looked at
-line by line, except where equal lines follow each other, which costs little.
+line by line, and equal lines that follow each other are counted in big steps.
 
 Equal lines are always folded, with their exact count. Lines that differ in numbers only are folded where that lets the
 tail reach back to other lines; where it does not, they are what there is to show.
@@ -7,7 +7,7 @@ tail reach back to other lines; where it does not, they are what there is to sho
 
 from __future__ import annotations
 
-from neocode.logs.fold import Run, fold, size_of
+from neocode.logs.fold import Run, fold, leading_repeats, size_of, trailing_repeats
 
 # How far the tail looks back over a block at first; four times as far when what it sees folds to too little.
 REACH = 12 * 1024
@@ -27,6 +27,12 @@ class Head:
         """Take from the block that begins at `offset` what is still wanted."""
         at = 0
         while self._open and at < len(block):
+            if self.runs and self.runs[-1].equal:
+                times = leading_repeats(block, at, self.runs[-1].last + b"\n")
+                self.runs[-1].repeat(times)
+                at += times * (len(self.runs[-1].last) + 1)
+                if at == len(block):
+                    return
             end = block.find(b"\n", min(at + REACH, len(block) - 1)) + 1
             fold(block[at : end - 1].split(b"\n"), offset + at, False, self.runs)
             at = end
@@ -42,9 +48,7 @@ class Tail:
 
     def feed(self, block: bytes, offset: int) -> None:
         """Let the block that begins at `offset` push out what is no longer wanted."""
-        runs = self._look_back(block, offset, True, SIMILAR_REACH)
-        if size_of(runs[1:]) <= self._want:
-            runs = self._look_back(block, offset, False, len(block))
+        runs = self._last_runs(block, offset)
         if runs[0].start == offset:
             if self.runs and self.runs[-1].join(runs[0]):
                 runs = runs[1:]
@@ -55,6 +59,19 @@ class Tail:
             keep -= 1
             size += runs[keep].size()
         self.runs = runs[keep:]
+
+    def _last_runs(self, block: bytes, offset: int) -> list[Run]:
+        last = block[block.rfind(b"\n", 0, len(block) - 1) + 1 :]
+        times = trailing_repeats(block, last)
+        end = len(block) - times * len(last)
+        if len(block) - end > REACH:
+            repeated = Run(last[:-1], offset + end)
+            repeated.repeat(times - 1)
+            return [*(self._last_runs(block[:end], offset) if end else []), repeated]
+        runs = self._look_back(block, offset, True, SIMILAR_REACH)
+        if size_of(runs[1:]) <= self._want:
+            runs = self._look_back(block, offset, False, len(block))
+        return runs
 
     def _look_back(self, block: bytes, offset: int, similar: bool, limit: int) -> list[Run]:
         """The last runs of the block: enough of them, or those within `limit` bytes."""

@@ -10,6 +10,8 @@ from neocode.logs.errorlines import shape
 # Runs of so many lines are folded: equal ones, and ones that differ in numbers only.
 EQUAL_RUN = 3
 SIMILAR_RUN = 5
+# Bytes compared at once when equal lines are counted.
+_STEP = 32 * 1024
 
 
 class Run:
@@ -39,13 +41,17 @@ class Run:
             self.first.append(line)
         return True
 
+    def repeat(self, times: int) -> None:
+        """Add the last line `times` more times."""
+        self.first = [*self.first, *[self.last] * min(times, SIMILAR_RUN)][: SIMILAR_RUN - 1]
+        self.count += times
+        self.end += times * (len(self.last) + 1)
+
     def join(self, other: Run) -> bool:
         """Add the run `other` that follows directly, if both are of the same equal lines."""
         if not (self.equal and other.equal and other.last == self.last):
             return False
-        self.first = (self.first + other.first)[: SIMILAR_RUN - 1]
-        self.count += other.count
-        self.end = other.end
+        self.repeat(other.count)
         return True
 
     def shape(self) -> bytes:
@@ -93,3 +99,31 @@ def fold_equal(lines: Iterable[bytes]) -> list[bytes]:
 
 def _repeated(line: bytes, count: int) -> list[bytes]:
     return [line, b"[... the line above repeated %d more times ...]" % (count - 1)]
+
+
+def leading_repeats(block: bytes, at: int, unit: bytes) -> int:
+    """How often `unit` stands in `block` from `at` on, one after the other; in big steps, not line by line."""
+    count = 0
+    step = max(1, _STEP // len(unit))
+    while step:
+        many = unit * step
+        while block.startswith(many, at):
+            at += len(many)
+            count += step
+        step = step // 8 or step > 1
+    return count
+
+
+def trailing_repeats(block: bytes, unit: bytes) -> int:
+    """How many whole lines `unit` end `block`."""
+    end = len(block)
+    count = 0
+    step = max(1, _STEP // len(unit))
+    while step:
+        many = unit * step
+        while block.endswith(many, 0, end):
+            end -= len(many)
+            count += step
+        step = step // 8 or step > 1
+    starts_line = end == 0 or block[end - 1 : end] == b"\n"
+    return count if starts_line else count - 1

@@ -64,17 +64,11 @@ def _hits(rule: Rule, log: LogText, context: AskContext) -> list[Hit]:
 
 
 def _gates_open(rule: Rule, text: str, context: AskContext) -> bool:
-    if (
-        rule.exit_codes
-        and context.exit_code not in rule.exit_codes
-        and (context.exit_code is not None or not rule.pattern)
-    ):
+    code = context.exit_code
+    if rule.exit_codes and code not in rule.exit_codes and (code is not None or not rule.pattern):
         return False
-    if (
-        rule.command
-        and not (rule.pattern and not context.command)
-        and not compiled(rule.command).search(context.command)
-    ):
+    command_counts = bool(context.command) or rule.needs_command or not rule.pattern
+    if rule.command and command_counts and not compiled(rule.command).search(context.command):
         return False
     return not rule.keywords or any(word in text for word in rule.keywords)
 

@@ -26,6 +26,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unless_anywhere: str = ""
     exit_codes: tuple[int, ...] = ()
     command: str = ""
+    needs_command: bool = False
     explain: str = ""
     symptom: bool = False
     hides: tuple[str, ...] = ()

@@ -48,6 +48,7 @@ class ShellEnd:
         `patience`: seconds to wait for a terminal that takes nothing, None: until it does or a signal ends us.
         """
         deadline = time.monotonic() + DRAIN_LIMIT_SEC
+        self._output.closed = False  # it may have been opened again since the last look
         while not self._output.closed and not self._out.gone:
             if self._out.pending:
                 since = time.monotonic()

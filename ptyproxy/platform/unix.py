@@ -171,7 +171,10 @@ def spawn(
             set_attributes(STDIN, attributes)
         set_size(STDIN, size)
         # ptyprocess makes argv[0] the path, which would lose the `-` of a login shell: so the exec is ours
-        os.execve(command.path, command.argv, command.environ)
+        try:
+            os.execve(command.path, command.argv, command.environ)
+        except OSError as error:
+            raise type(error)(error.strerror) from error  # ptyprocess sends the type and this text
 
     check_program(command.path)
     inherited = inheritable_descriptors()
@@ -183,7 +186,7 @@ def spawn(
             pass_fds=inherited,
         )
     except OSError as error:
-        missing = isinstance(error, FileNotFoundError)
+        missing = isinstance(error, FileNotFoundError)  # of a script's interpreter; shells say 127 then too
         raise SpawnError(f"{command.path}: {error}", EXIT_NOT_FOUND if missing else EXIT_NOT_EXECUTABLE) from error
     finally:
         if signals is None:

@@ -69,7 +69,7 @@ class Outer:
             stderr=self.slave,
             env=env,
             start_new_session=True,
-            preexec_fn=become_leader,
+            preexec_fn=become_leader,  # noqa: PLW1509
             pass_fds=pass_fds,
         )
 

@@ -1,7 +1,7 @@
 """The smallest proxy: `python pump_runner.py [OPTIONS] PROGRAM ARGV0 [ARGUMENT]...` on the terminal it is started on.
 
-Options: `--tap raise|record:FILE` puts a tap in, `--cycles N` does it N times and writes what is open to `--report FILE`,
-`--selectors` waits as systems without epoll do.
+Options: `--fault METHOD` puts a tap in that raises there, `--cycles N` does it N times and writes what was open after
+each to `--report FILE`, `--selectors` waits as systems without epoll do.
 """
 
 from __future__ import annotations

@@ -98,11 +98,14 @@ class ShellTap:
 
     def tick(self) -> float | None:
         """Messages of the control thread, and whatever is due."""
+        busy = self.diagnosis.busy
         for message in self._receive():
             if isinstance(message, Notified):
                 self._notified(message.action)
             else:
                 self.diagnosis.receive(message)
+        if self.diagnosis.busy != busy:
+            self.on_state()
         if self._keys_at is not None and self._clock() - self._keys_at >= FLUSH_KEYS_SEC:
             self._keys_at = None
             for piece in self._keys.flush():

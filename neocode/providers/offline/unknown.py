@@ -19,9 +19,7 @@ _STRONG = re.compile(
     r"|unable to|cannot|can't|could not|couldn't|no such|not found|missing|unexpected|unknown|unsupported|timed? ?out"
     r"|invalid)\b"
 )
-_WEAK = re.compile(
-    r"(?i)\berr(?:or)?s?\b|(?:[A-Z][a-z]+)+(?:Error|Exception)\b|\bfail(?:ed|ure|ures|s)?\b|\bE\d{3,4}\b"
-)
+_WEAK = re.compile(r"(?i)\berr(?:or)?s?\b|(?-i:[a-z](?:Error|Exception))\b|\bfail(?:ed|ure|ures|s)?\b|\bE\d{3,4}\b")
 _HARMLESS = re.compile(
     r"(?i)\b(?:0|no|without|zero) (?:errors?|failures?|failed)\b|(?:errors?|failed|failures?)[:=] ?0\b"
 )
@@ -54,9 +52,12 @@ def explanation(context: AskContext) -> str:
     said = meaning(context.exit_code, kind, system(context.os, kind))
     if said:
         parts.append(said)
-    lines = important_lines(context.log)
-    if lines:
-        parts.append(
-            "The lines most likely to matter:\n\n" + "\n".join(f"- `{shown(line)}`" for line in lines if shown(line))
-        )
-    return "\n\n".join(parts)
+    parts.append(lines_to_read(context.log))
+    return "\n\n".join(filter(None, parts))
+
+
+def lines_to_read(log: str) -> str:
+    """Markdown: the lines of `log` most likely to matter; "" for an empty log."""
+    lines = [shown(line) for line in important_lines(log)]
+    listed = "\n".join(f"- `{line}`" for line in lines if line)
+    return f"The lines most likely to matter:\n\n{listed}" if listed else ""

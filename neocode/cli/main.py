@@ -17,10 +17,11 @@ from neocode import __version__
 from neocode.cli.options import GLOBAL_DEFAULTS, add_global_options
 from neocode.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, NeocodeError
 
+STDIN_FD, STDOUT_FD, STDERR_FD = 0, 1, 2
 EXIT_READER_GONE = 141  # 128 + SIGPIPE, what a C program dies of when `| head` has had enough
 
-# what a write to stdout can fail with: disk full, quota, size limit, device error
-OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+# what a write to stdout can fail with: disk full, quota, size limit, device error, closed
+OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 # command -> (module, what `neocode --help` says of it)
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -84,7 +85,15 @@ def report(error: NeocodeError) -> None:
     """The one line for an error of ours, made safe to show: its parts may come from a server or a file."""
     from ptyproxy.sanitize import sanitize
 
-    print(f"neocode: {sanitize(error.one_line())}", file=sys.stderr)
+    say(sanitize(error.one_line()))
+
+
+def say(text: str) -> None:
+    """One line on stderr; when that cannot be written there is nobody to tell, and the exit code stays."""
+    try:
+        print(f"neocode: {text}", file=sys.stderr, flush=True)
+    except OSError:
+        silence(STDERR_FD)
 
 
 def guarded(argv: list[str]) -> int:
@@ -96,8 +105,10 @@ def guarded(argv: list[str]) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    except SystemExit as end:  # argparse: help, version, usage
+        return end.code if isinstance(end.code, int) else EXIT_OK
     except BrokenPipeError:
-        silence_stdout()
+        silence(STDOUT_FD)
         return EXIT_READER_GONE
     except OSError as error:
         if error.errno not in OUTPUT_ERRORS or error.filename is not None:
@@ -112,31 +123,52 @@ def report_fault(error: Exception) -> int:
     if os.environ.get("NEOCODE_DEBUG"):
         raise error
     detail = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    print(f"neocode: internal error ({detail}); set NEOCODE_DEBUG=1 to see where", file=sys.stderr)
+    say(f"internal error ({detail}); set NEOCODE_DEBUG=1 to see where")
     return EXIT_FAILED
 
 
 def report_lost_output(error: OSError) -> int:
     """One line for an output that cannot be written; nothing more is tried on it."""
-    silence_stdout()
-    print(f"neocode: cannot write the output: {error.strerror}", file=sys.stderr)
+    silence(STDOUT_FD)
+    say(f"cannot write the output: {error.strerror}")
     return EXIT_FAILED
 
 
-def silence_stdout() -> None:
-    """Point stdout at the null device, so that the interpreter's own flush at exit cannot fail again."""
+def silence(fd: int) -> None:
+    """Point a standard descriptor at the null device, so that the interpreter's own flush at exit cannot fail again."""
     null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
+    os.dup2(null, fd)
     os.close(null)
+
+
+def open_missing_streams() -> None:
+    """Put the null device on standard descriptors that are closed (`<&- >&- 2>&-`).
+
+    Otherwise a file or socket of ours gets their number, and print() to a stderr of None goes to stdout. Output to a
+    closed stdout still fails, and is reported: it would be lost.
+    """
+    for fd, flags in ((STDIN_FD, os.O_RDONLY), (STDOUT_FD, os.O_RDONLY), (STDERR_FD, os.O_WRONLY)):
+        try:
+            os.fstat(fd)
+        except OSError:
+            null = os.open(os.devnull, flags)
+            if null != fd:
+                os.dup2(null, fd)
+                os.close(null)
+    if sys.stdout is None:
+        sys.stdout = open(STDOUT_FD, "w", encoding="utf-8", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = open(STDERR_FD, "w", encoding="utf-8", closefd=False)
 
 
 def entry() -> NoReturn:
     """The console script."""
+    open_missing_streams()
     code = guarded(sys.argv[1:])
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        silence_stdout()
+        silence(STDOUT_FD)
         code = EXIT_READER_GONE
     except OSError as error:
         code = report_lost_output(error)

@@ -24,7 +24,8 @@ _ORDINARY = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:/@+-]*", re.ASCII)
 
 
 class Fault(NamedTuple):
-    """One fault, ready to show; commands may hold `# comment` lines."""
+    """One fault, ready to show; commands may hold `# comment` lines. `seen_in_log` is false for one told by the
+    exit code or the command line alone."""
 
     rule_id: str
     cause: str
@@ -32,6 +33,7 @@ class Fault(NamedTuple):
     fix: tuple[str, ...]
     check: tuple[str, ...]
     confidence: Confidence
+    seen_in_log: bool = True
 
 
 def fault(hit: Hit, context: AskContext) -> Fault:
@@ -55,6 +57,7 @@ def fault(hit: Hit, context: AskContext) -> Fault:
         fix=_lines(fix, kind),
         check=_lines(check, kind),
         confidence=_first(said, rule),
+        seen_in_log=hit.first >= 0,
     )
 
 

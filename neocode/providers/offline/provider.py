@@ -68,6 +68,9 @@ def answer(request: AskRequest) -> list[str]:
 
 def _diagnosis(context: AskContext) -> list[str]:
     faults = _faults(context)
+    if faults and not faults[0].seen_in_log:
+        said = filter(None, (faults[0].explanation, unknown.lines_to_read(context.log)))
+        faults[0] = faults[0]._replace(explanation="\n\n".join(said))
     if faults:
         return markdown.diagnosis(faults, shell_kind(context.shell, context.os))
     return markdown.no_rule(unknown.explanation(context))

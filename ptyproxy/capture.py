@@ -40,7 +40,7 @@ class Capture:
         self.faults = 0  # errors of our own that were survived; 0 unless there is a bug
         self._scanner = Scanner()
         self._head = HeadKeeper()
-        self._tracker = CommandTracker(nonce, clock, hostname, self._finished)
+        self._tracker = CommandTracker(nonce, clock, hostname, self._finished, self._typed)
         self._tracker.cwd = cwd
 
     @property
@@ -57,6 +57,11 @@ class Capture:
     def cwd(self) -> str | None:
         """The shell's directory, as far as anybody said it."""
         return self._tracker.cwd
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What the integration said of itself: `shell`, `hotkey` (ours, user, none), `hooks`."""
+        return dict(self._tracker.facts)
 
     @property
     def records(self) -> list[CommandRecord]:
@@ -112,6 +117,12 @@ class Capture:
         events = self._tracker.enter(self.ring.end, typed=typed)
         self._follow()
         return events
+
+    def _typed(self, span: tuple[int, int]) -> str | None:
+        from ptyproxy.stream.echo import typed_line
+
+        shot = self.ring.snapshot(*span)
+        return None if shot.truncated else typed_line(shot.data)
 
     def _finished(self, record: CommandRecord) -> CommandRecord:
         end = record.start if record.end is None else record.end

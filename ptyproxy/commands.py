@@ -2,7 +2,9 @@
 
 Rules: C, D and K count only with our nonce; once one had it, no foreign mark counts. A and B have none, so inside an
 authenticated command they end nothing: only D does, or the next C when a D was lost. Repeated A and B are one prompt.
-A D where nothing ran makes no record. Without C the Enter key stands in for it, and the span is called approximate.
+A D where nothing ran makes no record. The command line may follow C as late as right before D; where the shell is not
+sure of it (`sure=0`), the echo on the screen decides. Without C the Enter key stands in for it, and the span is called
+approximate.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from ptyproxy.records import (
 )
 from ptyproxy.stream.marks import Mark, PartsJoiner, is_first_part
 
+FACTS_KEPT = 16
+_OWN_KEYS = frozenset({"nc", "exit", "cwd", "cmd", "part", "cut"})
 RECORDS_KEPT = 50  # with 64 KiB of head each at most 3.2 MiB; more than a person looks back
 
 State = Literal["idle", "prompt", "input", "output"]
@@ -44,6 +48,8 @@ class _Running:
         self.input_span: tuple[int, int] | None = None
         self.announced = False
         self.parts: PartsJoiner | None = None
+        self.sure = True  # the shell vouches for the command line
+        self.told: tuple[int, int] | None = None  # where marks with the command line came after output
         self.prompt_since: int | None = None  # an A that nobody vouched for: the end, if D turns out to be lost
 
     def record(self) -> CommandRecord:
@@ -62,12 +68,15 @@ class CommandTracker:
         clock: Callable[[], float],
         hostname: str | None,
         finish: Callable[[CommandRecord], CommandRecord],
+        typed: Callable[[tuple[int, int]], str | None] = lambda span: None,
     ) -> None:
+        """`typed`: the line that the screen shows at a span of the stream, None when it cannot be told."""
         self._nonce = nonce
         self._clock = clock
         self._hosts = {"", "localhost", hostname}
         self._any_host = hostname is None
         self._finish = finish
+        self._typed = typed
         self._number = 0
         self._announced_command: str | None = None  # a foreign command line that came before its C
         self._cwd_authenticated = False
@@ -76,6 +85,7 @@ class CommandTracker:
         self._input_start: int | None = None
         self._amendable = False
         self.authenticated = False
+        self.facts: dict[str, str] = {}
         self.state: State = "idle"
         self.cwd: str | None = None
         self.running: _Running | None = None
@@ -172,7 +182,13 @@ class CommandTracker:
                 events += self._close(None, mark.start if running.prompt_since is None else running.prompt_since)
             running = self._begin("neocode", mark.start)
             running.parts = PartsJoiner("cmd")
-        running.start = mark.end
+            running.start = mark.end
+        elif mark.start == running.start:
+            running.start = mark.end
+        else:
+            adjacent = running.told is not None and running.told[1] == mark.start
+            running.told = (running.told[0] if adjacent and running.told else mark.start, mark.end)
+        running.sure = running.sure and mark.fields.get("sure") != "0"
         complete = running.parts is not None and running.parts.add(mark)
         return events + self._announce() if complete else events
 
@@ -209,13 +225,30 @@ class CommandTracker:
             return []
         if running.parts is not None:
             running.command, running.exact = running.parts.value()
+            if not running.sure:
+                self._consult_screen(running)
             running.parts = None
         running.announced = True
         return [CommandStarted(running.record())]
 
+    def _consult_screen(self, running: _Running) -> None:
+        """The line that the shell only supposes is right when the screen shows the same; else the screen's counts."""
+        shown = self._typed(running.input_span) if running.input_span is not None else None
+        if shown is None or shown != running.command:
+            running.command, running.exact = shown or None, False
+
+    def _learn(self, mark: Mark) -> None:
+        """What else an authenticated D says: the shell's version, who has the hotkey."""
+        for key in mark.fields.keys() - _OWN_KEYS:
+            value = mark.text(key)
+            if value is not None and (key in self.facts or len(self.facts) < FACTS_KEPT):
+                self.facts[key] = value[0]
+
     def _command_ends(self, mark: Mark) -> list[Event]:
         code = mark.exit_code
         directory = mark.text("cwd") if mark.ours else None
+        if mark.ours:
+            self._learn(mark)
         events: list[Event] = []
         if self.running is not None:
             bare = not mark.ours and "exit" not in mark.fields and mark.start <= self.running.start
@@ -224,7 +257,8 @@ class CommandTracker:
                 self.running = None
             else:
                 amendable = not mark.ours and code is None
-                events = self._close(code, mark.start)
+                told = self.running.told
+                events = self._close(code, told[0] if told and told[1] == mark.start else mark.start)
                 self._amendable = amendable
         elif self._amendable and code is not None:
             self._amendable = False

@@ -22,3 +22,16 @@ class Plan(NamedTuple):
     integrated: bool
     widget_key: bytes = b""
     reason: str = ""
+
+
+def control_letter(hotkey: str) -> str:
+    """The character that gives the hotkey with Ctrl (`g` for `ctrl-g`); empty for no hotkey or one that cannot be.
+
+    Ctrl with I, J, M and [ is Tab, Enter and Escape; with C, D, Q, S and Z the terminal's own.
+    """
+    name = hotkey.lower()
+    for prefix in ("ctrl-", "control-", "c-", "^"):
+        if name.startswith(prefix):
+            letter = name[len(prefix) :]
+            return letter if len(letter) == 1 and letter in "abefghklnoprtuvwxy]^_" else ""
+    return ""

@@ -68,7 +68,9 @@ def test_the_check_knows_the_pattern_that_stopped_a_gateway() -> None:
 def test_no_pattern_repeats_a_repeat() -> None:
     found = list(patterns())
     assert len(found) > 40
-    nested = {(module, name) for module, name, pattern in found if nests_repeats(parser.parse(pattern.pattern, pattern.flags))}
+    nested = {
+        (module, name) for module, name, pattern in found if nests_repeats(parser.parse(pattern.pattern, pattern.flags))
+    }
     assert nested <= UNAMBIGUOUS
 
 

@@ -83,3 +83,7 @@ class Assistant(Protocol):
     async def close(self) -> None:
         """Leave the gateway. Idempotent; takes at most a second."""
         ...
+
+
+# of the nonce, which is to be masked wherever it shows, and of what tells the terminal's width now, from any thread
+MakeAssistant = Callable[[str, Callable[[], int]], Assistant]

@@ -1,20 +1,16 @@
 """`neocode`: picks the command's module and turns every way of failing into one line and an exit code.
 
-Invariants: only the chosen command's module is imported; nothing prints a traceback (with NEOCODE_DEBUG=1 it does).
+Invariants: only the chosen command's module is imported, and for `neocode shell` not even argparse; nothing prints a
+traceback (with NEOCODE_DEBUG=1 it does).
 """
 
 from __future__ import annotations
 
-import argparse
 import errno
-import importlib
 import os
 import sys
-from types import ModuleType
 from typing import NoReturn
 
-from neocode import __version__
-from neocode.cli.options import GLOBAL_DEFAULTS, add_global_options
 from neocode.errors import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, NeocodeError
 
 STDIN_FD, STDOUT_FD, STDERR_FD = 0, 1, 2
@@ -23,62 +19,21 @@ EXIT_READER_GONE = 141  # 128 + SIGPIPE, what a C program dies of when `| head` 
 # what a write to stdout can fail with: disk full, quota, size limit, device error, closed
 OUTPUT_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
-# command -> (module, what `neocode --help` says of it)
-COMMANDS: dict[str, tuple[str, str]] = {
-    "shell": ("shell_cmd", "your own shell, with diagnosis on the spot"),
-    "diag": ("diag_cmd", "explain an error log, or what just failed in a running neocode shell"),
-    "gateway": ("gateway_cmd", "run, stop or look at the local gateway"),
-    "provider": ("provider_cmd", "add, list, test or remove model endpoints"),
-    "use": ("use_cmd", "choose the provider that answers"),
-    "model": ("model_cmd", "list the models that a provider offers"),
-    "config": ("config_cmd", "read or change the configuration"),
-}
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse, with errors as one line that names the help."""
-
-    def error(self, message: str) -> NoReturn:
-        """One line on stderr, exit code 2."""
-        self.exit(EXIT_USAGE, f"neocode: {message}; see `{self.prog} --help`\n")
-
-
-def build_parser(chosen: str | None) -> tuple[argparse.ArgumentParser, ModuleType | None]:
-    """The parser with the chosen command filled in and the others as names, and the chosen one's module."""
-    parser = Parser(prog="neocode", description="The AI-aware terminal.", allow_abbrev=False)
-    parser.add_argument("--version", action="version", version=f"neocode {__version__}")
-    add_global_options(parser)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
-    module: ModuleType | None = None
-    for name, (module_name, summary) in COMMANDS.items():
-        if name == chosen:
-            module = importlib.import_module(f"neocode.cli.{module_name}")
-            module.add_parser(commands)
-        else:
-            commands.add_parser(name, help=summary, add_help=False)
-    return parser, module
-
-
-def chosen_command(argv: list[str]) -> str | None:
-    """The first word that is a command's name, skipping options; values of global options are skipped too."""
-    words = iter(argv)
-    for word in words:
-        if word in ("--gateway", "--token-file"):
-            next(words, None)
-        elif not word.startswith("-"):
-            return word
-    return None
-
 
 def main(argv: list[str]) -> int:
     """Run one command line (without the program's name); return its exit code."""
-    parser, module = build_parser(chosen_command(argv))
-    args = parser.parse_args(argv, argparse.Namespace(**GLOBAL_DEFAULTS))
-    if module is None:
-        parser.print_help()
+    if argv[:1] == ["shell"]:  # a first prompt waits for this: no argparse
+        from neocode.cli import shell_cmd
+
+        known = shell_cmd.read_arguments(argv[1:])
+        if known is not None:
+            return shell_cmd.start(known)
+    from neocode.cli.parser import parse
+
+    run, args = parse(argv)
+    if run is None:
         return EXIT_OK if not argv else EXIT_USAGE
-    code: int = module.run(args)
-    return code
+    return run(args)
 
 
 def report(error: NeocodeError) -> None:

@@ -1,35 +1,83 @@
-"""`neocode shell`: the user's own shell, wrapped. Invariant: nobody is left without a shell by a fault of ours."""
+"""`neocode shell`: the user's own shell, wrapped. Invariant: nobody is left without a shell by a fault of ours.
+
+The command line is read twice over: by hand where it is plain, because argparse costs the first prompt 10 ms, and by
+argparse for help, `--init` and whatever is wrong with it.
+"""
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
-from collections.abc import Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from neocode.cli.options import add_global_options
-from neocode.errors import NeocodeError, UsageError
+from neocode.errors import UsageError
+
+if TYPE_CHECKING:
+    import argparse
 
 INIT_KINDS = ("bash", "zsh", "fish", "pwsh", "cmd")
-SESSION_ENV = "NEOCODE_SHELL_SESSION"
 
 EPILOG = """\
-Arguments after -- go to the shell: neocode shell -- -c 'make'
+What follows -- goes to the shell as it is:
+  neocode shell --shell zsh -- -c 'make'
 To source the integration yourself, put this into your start-up file; it does nothing outside a neocode shell:
-  eval "$(neocode shell --init bash)" """
+  eval "$(neocode shell --init bash)"
+exit codes: those of the shell; 127 and 126 when it cannot be run, 2 usage"""
+
+
+class Arguments(NamedTuple):
+    """The command line. `shell` None: the user's own; `rest`: what goes to the shell."""
+
+    shell: str | None = None
+    login: bool = False
+    no_integration: bool = False
+    no_auto: bool = False
+    nested: bool = False
+    gateway: str | None = None
+    token_file: str | None = None
+    rest: tuple[str, ...] = ()
+
+
+_FLAGS = {name: name[2:].replace("-", "_") for name in ("--login", "--no-integration", "--no-auto", "--nested")}
+_VALUES = {"--shell": "shell", "--gateway": "gateway", "--token-file": "token_file"}
+
+
+def read_arguments(words: list[str]) -> Arguments | None:
+    """A plain command line (without `shell`); None when argparse has to look at it."""
+    known: dict[str, object] = {}
+    position = 0
+    while position < len(words):
+        word = words[position]
+        position += 1
+        if word == "--":
+            return Arguments(**known, rest=tuple(words[position:]))  # type: ignore[arg-type]
+        name, equals, value = word.partition("=")
+        if word in _FLAGS:
+            known[_FLAGS[word]] = True
+        elif name in _VALUES and equals:
+            known[_VALUES[name]] = value
+        elif word in _VALUES and position < len(words) and not words[position].startswith("-"):
+            known[_VALUES[word]] = words[position]
+            position += 1
+        else:
+            return None
+    return Arguments(**known)  # type: ignore[arg-type]
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare `shell` and its options."""
+    import argparse
+
+    from neocode.cli.options import add_global_options
+
     parser = commands.add_parser(
         "shell",
+        usage="neocode shell [OPTIONS] [-- ARGUMENT...]",
         help="your own shell, with diagnosis on the spot",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("arguments", nargs="*", metavar="-- ARGUMENTS", help="arguments for the shell")
+    parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
     parser.add_argument("--shell", metavar="PATH", help="which shell to run (default: yours)")
     parser.add_argument("--login", action="store_true", help="run it as a login shell")
     parser.add_argument("--no-integration", action="store_true", help="pass everything through, add nothing")
@@ -40,94 +88,33 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the shell; its exit status is ours. Raises NeocodeError before anything was started."""
+    """What argparse has read. Raises NeocodeError before anything was started."""
+    if args.words:
+        raise UsageError(
+            f"'{' '.join(args.words)}' is not understood",
+            "which shell: --shell PATH; arguments for it go after --",
+        )
     if args.init:
-        from ptyproxy.integration.plan import script
-
-        print(script(args.init), end="")
-        return 0
-    refuse_nesting(os.environ, nested=args.nested)
-    shell = args.shell or default_shell()
-    from ptyproxy.platform.base import SpawnError
-    from ptyproxy.proxy import NotStarted, Options
-    from ptyproxy.proxy import run as run_proxy
-
-    options = Options(
-        shell=resolve_shell(shell),
-        arguments=tuple(args.arguments),
-        login=args.login,
-        integrate=not args.no_integration,
-        auto=not args.no_auto,
-    )
-    try:
-        from neocode.shell.settings import options_from_config, sessions_dir
-
-        options = options_from_config(options)
-        return run_proxy(options, sessions_dir(), lambda: _assistant(args))
-    except SpawnError as error:
-        print(f"neocode: cannot run the shell: {error}", file=sys.stderr)
-        return error.exit_code
-    except (NotStarted, NeocodeError) as error:
-        return run_plain(options.shell, options.arguments, login=args.login, reason=str(error))
+        return _print_script(args.init)
+    known = {name: getattr(args, name) for name in Arguments._fields if name != "rest"}
+    return start(Arguments(**known, rest=tuple(args.rest or ())))
 
 
-def _assistant(args: argparse.Namespace) -> object:
-    from neocode.gateway.endpoint import resolve_endpoint
-    from neocode.shell.assistant import ShellAssistant
-
-    return ShellAssistant(resolve_endpoint(args.gateway, args.token_file))
-
-
-def run_plain(shell: str, arguments: tuple[str, ...], *, login: bool, reason: str) -> int:
-    """Become the user's shell without us. Returns only when that fails too."""
-    print(f"neocode: {reason}; here is your shell without neocode", file=sys.stderr, flush=True)
-    name = ("-" if login else "") + os.path.basename(shell)
-    try:
-        os.execv(shell, [name, *arguments])
-    except OSError as error:
-        print(f"neocode: cannot run {shell}: {error.strerror}", file=sys.stderr)
-        return 126 if isinstance(error, PermissionError) else 127
-
-
-def refuse_nesting(environ: Mapping[str, str], *, nested: bool) -> None:
-    """Raise UsageError inside a neocode shell that is alive and our ancestor."""
-    session = environ.get(SESSION_ENV, "")
-    parts = session.split("-")
-    if nested or len(parts) < 2 or not parts[1].isdigit():
-        return
-    if int(parts[1]) in _ancestors():
-        raise UsageError(f"this is a neocode shell already ({session})", "use --nested to start another inside it")
-
-
-def _ancestors() -> set[int]:
-    """The ids of our parent and its parents."""
-    import psutil
+def _print_script(kind: str) -> int:
+    """The script as it is: line ends of the platform would break it."""
+    from ptyproxy.integration.plan import script
 
     try:
-        return {process.pid for process in psutil.Process().parents()}
-    except psutil.Error:
-        return set()
+        text = script(kind)
+    except KeyError:
+        raise UsageError(f"{kind} has no script to be sourced", "neocode shell sets everything up by itself") from None
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+    return 0
 
 
-def default_shell() -> str:
-    """The user's own shell: `$SHELL`, else the password database's, else /bin/sh."""
-    if sys.platform == "win32":
-        return os.environ.get("COMSPEC", "cmd.exe")
-    import pwd
+def start(args: Arguments) -> int:
+    """Run the shell; its exit status is ours. Raises UsageError before anything was started."""
+    from neocode.shell.launch import launch
 
-    shell = os.environ.get("SHELL", "")
-    if not shell or not os.access(shell, os.X_OK):
-        try:
-            shell = pwd.getpwuid(os.getuid()).pw_shell
-        except KeyError:
-            shell = ""
-    return shell or "/bin/sh"
-
-
-def resolve_shell(shell: str) -> str:
-    """The path of a shell named by path or by name; a name that is not found stays as it is and fails to spawn."""
-    import shutil
-
-    if os.sep in shell:
-        return str(Path(shell).absolute())
-    return shutil.which(shell) or shell
+    return launch(args)

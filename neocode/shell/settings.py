@@ -1,14 +1,20 @@
-"""The configuration as a shell wants it. Invariant: without a config file nothing heavy is imported, because the
-user's first prompt waits for this.
+"""The configuration as a shell wants it. Invariant: nothing heavy is imported, because the user's first prompt waits
+for this. The file is read by a child process after each change; its result is kept in `state/shell-options`.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
-from neocode import paths
-from ptyproxy.policy import ANSWERING_PROGRAMS, Settings
-from ptyproxy.proxy import Options
+from neocode import __version__, paths
+from neocode.errors import ConfigError
+from ptyproxy.options import Options
+
+STORED_NAME = "shell-options"
+MAX_STORED_BYTES = 64 * 1024  # as much as a config file may have
+READ_SEC = 10.0  # a machine that swaps takes three
 
 
 def sessions_dir() -> Path:
@@ -19,15 +25,67 @@ def sessions_dir() -> Path:
 
 def options_from_config(options: Options) -> Options:
     """`options` with what the config file says; what the command line said wins. Raises ConfigError."""
-    if not paths.config_file().exists():
+    config = paths.config_file()
+    try:
+        of_file = fingerprint(config)
+    except FileNotFoundError:
         return options
-    from neocode import configfile
+    except OSError as error:
+        raise ConfigError(f"cannot read {config}: {error.strerror}", "check its owner and mode") from None
+    lines = _stored()
+    if lines[:1] != [of_file]:
+        lines = _read_in_child()
+    return apply(options, lines[1:])
 
-    config = configfile.load().config
-    return options._replace(
-        auto=options.auto and config.diag.auto,
-        marker=config.diag.marker,
-        hotkey=ord(config.shell.hotkey[-1]) & 0x1F,
-        ring_bytes=config.shell.ring_kib * 1024,
-        settings=Settings(ignore=ANSWERING_PROGRAMS | frozenset(config.diag.ignore)),
-    )
+
+def fingerprint(config: Path) -> str:
+    """What changes with the file's content, and with us. Raises OSError."""
+    info = os.stat(config)
+    return f"{__version__} {config} {info.st_dev} {info.st_ino} {info.st_size} {info.st_mtime_ns} {info.st_ctime_ns}"
+
+
+def apply(options: Options, lines: list[str]) -> Options:
+    """`options` with stored `name value` lines. Raises ConfigError."""
+    try:
+        pairs = [line.split(" ", 1) for line in lines]
+        said = {name: value for name, value in pairs if name != "ignore"}
+        return options._replace(
+            auto=options.auto and said["auto"] == "1",
+            marker=said["marker"] == "1",
+            hotkey=said["hotkey"],
+            ring_bytes=int(said["ring_kib"]) * 1024,
+            ignore=frozenset(value for name, value in pairs if name == "ignore"),
+        )
+    except (KeyError, ValueError):
+        raise ConfigError("the stored options cannot be read", f"remove {paths.state_dir() / STORED_NAME}") from None
+
+
+def _stored() -> list[str]:
+    """The lines of the last result; none when there is no such file."""
+    try:
+        with open(paths.state_dir() / STORED_NAME, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read(MAX_STORED_BYTES).splitlines()
+    except OSError:
+        return []
+
+
+def _read_in_child() -> list[str]:
+    """The lines as `neocode.shell.options` prints them. Raises ConfigError with its one line."""
+    import subprocess  # 8 ms, but only after a change
+
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-m", "neocode.shell.options"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            timeout=READ_SEC,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ConfigError(f"the configuration could not be read ({type(error).__name__})", "try again") from None
+    if done.returncode:
+        line = done.stderr.strip().splitlines()[-1:] or ["the configuration could not be read"]
+        raise ConfigError(line[0])
+    return done.stdout.splitlines()

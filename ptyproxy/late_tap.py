@@ -1,0 +1,82 @@
+"""Stands in for the tap while its modules are imported, in the moments in which the shell's own start leaves us idle.
+
+Invariants: a byte never waits for more than one module; what passed before is looked at afterwards, in order; a key
+that is typed before, or more output than is worth keeping, ends the wait at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+
+from ptyproxy.tap_guard import Tap
+
+MAX_HELD_BYTES = 256 * 1024  # a shell's start prints less; then there is no hurry left to spare
+
+# what `wrapped` needs, those without needs of their own first, so that each step is one or two milliseconds
+MODULES = (
+    "ptyproxy.records",
+    "ptyproxy.ports",
+    "ptyproxy.messages",
+    "ptyproxy.stream.osc",
+    "ptyproxy.stream.foreign",
+    "ptyproxy.stream.replies",
+    "ptyproxy.stream.scan",
+    "ptyproxy.stream.marks",
+    "ptyproxy.stream.modes",
+    "ptyproxy.stream.keys",
+    "ptyproxy.commands",
+    "ringbuffer.ring",
+    "ringbuffer.head",
+    "ptyproxy.capture",
+    "ptyproxy.policy",
+    "ptyproxy.notices",
+    "ptyproxy.diagnosis",
+    "ptyproxy.tap",
+    "ptyproxy.control",
+    "ptyproxy.wrapped",
+)
+
+
+class LateTap:
+    """`make` gives the real tap, once everything is imported; it becomes the pump's tap by `make`'s doing."""
+
+    def __init__(self, make: Callable[[], Tap], modules: tuple[str, ...] = MODULES) -> None:
+        self._make = make
+        self._steps: Iterator[str] = iter(modules)
+        self._held: list[bytes] = []
+        self._size = 0
+        self._tap: Tap | None = None
+
+    def divide(self, data: bytes) -> tuple[bytes, bytes, bytes] | None:
+        """Nothing waits to be shown."""
+        return None
+
+    def output(self, data: bytes) -> None:
+        """Hold what the child printed."""
+        self._held.append(data)
+        self._size += len(data)
+        if self._size > MAX_HELD_BYTES:
+            self._finish()
+
+    def input(self, data: bytes) -> bytes:
+        """Somebody types already."""
+        return self._finish().input(data)
+
+    def resized(self, rows: int, cols: int) -> None:
+        """The real tap asks for the size when it needs it."""
+
+    def tick(self) -> float | None:
+        """Import one module; call again at once."""
+        for name in self._steps:
+            import_module(name)
+            return 0.0
+        return self._finish().tick()
+
+    def _finish(self) -> Tap:
+        if self._tap is None:
+            self._tap = self._make()
+            for data in self._held:
+                self._tap.output(data)
+            self._held.clear()
+        return self._tap

@@ -1,0 +1,135 @@
+"""The parts of one running shell, connected. Imported after the spawn, see `late_tap`; belongs to the pump's thread.
+
+Invariant: `close` ends what was started here and undoes the terminal modes that the child left on.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+
+from ptyproxy.capture import Capture
+from ptyproxy.control import ControlThread
+from ptyproxy.diagnosis import Diagnosis
+from ptyproxy.integration.base import Plan
+from ptyproxy.messages import Publish
+from ptyproxy.notices import Notices
+from ptyproxy.options import Options, hotkey_byte
+from ptyproxy.policy import ANSWERING_PROGRAMS, Settings
+from ptyproxy.ports import MakeAssistant
+from ptyproxy.session import LINE_ORDER, Session
+from ptyproxy.tap import ShellTap
+
+if sys.platform != "win32":
+    from ptyproxy.platform.unix import Terminal
+    from ptyproxy.pump import Pump
+
+assert sys.platform != "win32"
+
+
+class WrappedShell:
+    """What knows the shell; `close` it when the shell has ended."""
+
+    def __init__(
+        self,
+        options: Options,
+        session: Session,
+        plan: Plan,
+        terminal: Terminal,
+        pump: Pump,
+        make_assistant: MakeAssistant,
+    ) -> None:
+        self._session = session
+        self._plan = plan
+        self._terminal = terminal
+        self._started_at = time.time()
+        self._tty = _tty_name()
+        self.pump = pump
+        self.control = ControlThread(lambda: make_assistant(session.nonce, self._cols), session.id, self.pump.wake)
+        self.capture = Capture(session.nonce, capacity=options.ring_bytes, cwd=_cwd())
+        self.tap = ShellTap(
+            self.capture,
+            plan.kind,
+            cols=self._cols,
+            receive=self.control.receive,
+            hotkey=hotkey_byte(options.hotkey),
+        )
+        notices = Notices(self.tap, session, plan.widget_key, self.pump.send, self.pump.show)
+        diagnosis = Diagnosis(
+            notices,
+            self.control.post,
+            self.tap.find,
+            self._insert,
+            auto=options.auto,
+            marker=options.marker,
+            settings=Settings(ignore=ANSWERING_PROGRAMS | options.ignore),
+        )
+        self.tap.attach(notices, diagnosis, session.nonce)
+        self.tap.on_state = self._publish
+        self.tap.on_prompt = self._prompted
+        self.pump.tap = self.tap
+        self._publish()
+
+    def _cols(self) -> int:
+        return self._terminal.size().cols
+
+    def _prompted(self) -> None:
+        """The first prompt shows: now there is time for what is heavy."""
+        self.tap.on_prompt = _nothing
+        self.control.start()
+
+    def _insert(self, line: str) -> None:
+        """Put a line into the shell's editor; the widget does it when the line is empty or still ours."""
+        if self._plan.widget_key:
+            try:
+                self._session.write(LINE_ORDER, line.encode())
+            except OSError:
+                return
+            self.pump.send(self._plan.widget_key)
+
+    def _publish(self) -> None:
+        self.control.post(Publish(self.state()))
+
+    def state(self) -> Mapping[str, object]:
+        """The shell's state as the gateway knows it (protocol, section 5)."""
+        records = self.capture.records
+        last = records[-1] if records else None
+        return {
+            "auto_enabled": self.tap.diagnosis.auto,
+            "busy": self.tap.diagnosis.busy,
+            "pid": os.getpid(),
+            "shell": self._plan.kind or os.path.basename(self._plan.command.path),
+            "cwd": self.capture.cwd or "",
+            "tty": self._tty,
+            "started_at": self._started_at,
+            "last_active": time.time(),
+            "last_command": (last.command or "") if last else "",
+            "last_exit": last.exit_code if last else None,
+        }
+
+    def close(self) -> None:
+        """Undo the modes that the child left on, and end the control thread."""
+        resets = self.capture.modes.resets()
+        if resets and self._terminal.is_tty:
+            self.pump.show(resets)
+        self.control.close()
+
+
+def _nothing() -> None:
+    """In the place of a callback that has done its work."""
+
+
+def _cwd() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+def _tty_name() -> str:
+    try:
+        return os.ttyname(0)
+    except OSError:
+        return ""

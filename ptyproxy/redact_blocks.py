@@ -18,7 +18,7 @@ END = rf"-{{4,5}} ?END {_LABEL} ?-{{4,5}}"
 _PREFIX = r"[^\n]{0,120}[\s|>:\]\"']"
 _BODY = (
     rf"(?:{_PREFIX})?"
-    r"(?:[A-Za-z0-9+/=\\]{12,}|(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]*)[\"',\\]*"
+    r"(?:[A-Za-z0-9+/=\\]{12,}(?:-{1,5}[A-Z ]{0,24})?|(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]*)[\"',\\]*"
 )
 _BASE64 = r"(?:[A-Za-z0-9+/=]|\\r?\\n|\\r|\\\\n)"
 

@@ -86,8 +86,10 @@ def _alike(lines: Sequence[str]) -> bool:
 
 
 def _fits(line: str, following: str, strong: bool) -> bool:
-    if not following or _compiled(r"([^A-Za-z0-9\s])\1{3}$").search(line):  # nothing follows; a ruler
+    if not following:
         return False
+    if _compiled(r"([^A-Za-z0-9\s])\1{3}$").search(line) and "-----BEGIN " not in line and "-----END " not in line:
+        return False  # a ruler
     if _compiled(_NEW_RECORD).match(following.lower()):
         return False
     if strong:
@@ -104,12 +106,14 @@ def _fits(line: str, following: str, strong: bool) -> bool:
 
 
 def _outside_key_blocks(lines: Sequence[str]) -> list[bool]:
-    """False for the lines of a PEM or PGP block: all of one width by their own format."""
+    """False for the lines of a PEM or PGP block: all of one width by their own format. A block within a line (JSON)
+    is no such block, and its borders may be wrapped."""
     inside = False
     result = []
     for line in lines:
-        begins = "-----BEGIN " in line
-        ends = "-----END " in line
+        border = line.rstrip().endswith("-----")
+        begins = border and "-----BEGIN " in line
+        ends = border and "-----END " in line
         inside = (inside or begins) and not ends
         result.append(not (inside or begins or ends))
     return result

@@ -19,10 +19,11 @@ def _compiled(pattern: bytes) -> re.Pattern[bytes]:
 _BEGIN = rb"-{4,5} ?BEGIN " + _LABEL + rb" ?-{4,5}"
 _END = rb"-{4,5} ?END " + _LABEL + rb" ?-{4,5}"
 _INLINE = rb"(?:[A-Za-z0-9+/=]|\\r|\\n|\\\\n)*"
-# base64 at the end of a line, whatever a log put before it (time, service, quote mark); armour headers; nothing
+# base64 at the end of a line, whatever a log put before it (time, service, quote mark), and the first part of an end
+# line that a terminal wrapped; armour headers; nothing
 _BODY_LINE = (
     rb"(?:[^\n]{0,120}[\s|>:\]\"'])?"
-    rb"(?:[A-Za-z0-9+/=\\]{12,}|(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]*)[\"',\\]*\s*"
+    rb"(?:[A-Za-z0-9+/=\\]{12,}(?:-{1,5}[A-Z ]{0,24})?|(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]*)[\"',\\]*\s*"
     rb"|[\s|>]*|=[A-Za-z0-9+/]{4}\s*"
 )
 

@@ -78,3 +78,15 @@ def test_lines_that_are_full_by_themselves_stay(lines: list[str]) -> None:
 )
 def test_joining_removes_newlines_and_nothing_else(lines: list[str], width: int | None) -> None:
     assert "".join(join_wrapped(lines, width)) == "".join(lines)
+
+
+def test_a_key_within_one_line_is_joined_like_any_line() -> None:
+    line = (
+        'error: bad {"private_key": "-----BEGIN '
+        + "PRIVATE KEY-----\\n"
+        + "aB3/" * 40
+        + "\\n-----END "
+        + 'PRIVATE KEY-----\\n"}'
+    )
+    for width in (54, 57, 60, 80):
+        assert join_wrapped(wrap(line, width), width) == [line]

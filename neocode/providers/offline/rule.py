@@ -49,3 +49,31 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def compiled(pattern: str, ignore_case: bool = False) -> re.Pattern[str]:
     """A MULTILINE regex. Raises re.error."""
     return re.compile(pattern, re.MULTILINE | (re.IGNORECASE if ignore_case else 0))
+
+
+@functools.lru_cache(maxsize=4096)
+def encoded(words: tuple[str, ...]) -> tuple[bytes, ...]:
+    """`words` as UTF-8."""
+    return tuple(word.encode() for word in words)
+
+
+@functools.lru_cache(maxsize=4096)
+def starts_lines(pattern: str) -> bool:
+    """True when every branch of `pattern` begins with `^`, so that only line starts need to be tried."""
+    depth = 0
+    in_set = escaped = False
+    branch_starts = [0]
+    for index, character in enumerate(pattern):
+        if escaped:
+            escaped = False
+        elif character == "\\":
+            escaped = True
+        elif in_set:
+            in_set = character != "]" or pattern[index - 1] == "[" or pattern[index - 2 : index] == "[^"
+        elif character == "[":
+            in_set = True
+        elif character in "()":
+            depth += 1 if character == "(" else -1
+        elif character == "|" and depth == 0:
+            branch_starts.append(index + 1)
+    return all(pattern[start : start + 1] == "^" for start in branch_starts)

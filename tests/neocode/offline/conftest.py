@@ -75,3 +75,10 @@ def commands(lines: tuple[str, ...]) -> list[str]:
 def recorded() -> dict[str, set[str]]:
     """The rule ids that have a `case`, and those that have a `miss`."""
     return {kind: {param.values[0]["rule"] for param in _entries(kind)} for kind in ("case", "miss")}
+
+
+@pytest.fixture
+def recorded_logs() -> list[str]:
+    """Every log of `cases/`, ten to a text."""
+    logs = [param.values[0].get("log", "") for kind in ("case", "miss") for param in _entries(kind)]
+    return ["\n".join(logs[index : index + 10]) for index in range(0, len(logs), 10)]

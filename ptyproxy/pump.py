@@ -7,6 +7,7 @@ not read); every drain of a descriptor is bounded; a tap that fails is dropped a
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import time
@@ -21,7 +22,7 @@ if sys.platform != "win32":
     from ptyproxy.platform.unix import Terminal, UnixPty
     from ptyproxy.platform.unix_signals import ENDING, SignalPipe
     from ptyproxy.platform.unix_writer import TerminalWriter
-    from ptyproxy.shell_end import ShellEnd
+    from ptyproxy.shell_end import DRAIN_LIMIT_SEC, DRAIN_SILENCE_SEC, ShellEnd
 
 assert sys.platform != "win32"
 
@@ -118,8 +119,6 @@ class Pump:
                 self._take_signals()
             else:
                 self._out.flush()
-        if self.pty.stopped:
-            self._suspend()
 
     def _watch(self) -> None:
         """Say what to wait for next, from what is pending where."""
@@ -202,6 +201,8 @@ class Pump:
         if signal.SIGWINCH in numbers or signal.SIGCONT in numbers:
             self._resize()
         self._status = self.pty.poll()  # after any signal: a full pipe may have lost the SIGCHLD
+        if self.pty.stopped:
+            self._suspend()
 
     def _resize(self) -> None:
         size = self.terminal.exact_size()
@@ -215,10 +216,19 @@ class Pump:
 
         As Ctrl-Z would: where nobody could continue us (an orphaned process group) the kernel does not stop us.
         """
+        self._show_what_was_said()
         self.terminal.leave()
         os.killpg(0, signal.SIGTSTP)
         self.terminal.enter()
         self.pty.resume()
+
+    def _show_what_was_said(self) -> None:
+        """Pass on what the shell printed before it stopped, as at its end."""
+        deadline = time.monotonic() + DRAIN_LIMIT_SEC
+        while not (self._output.closed or self._out.pending) and time.monotonic() < deadline:
+            if not select.select((self.pty.fd,), (), (), DRAIN_SILENCE_SEC)[0]:
+                break
+            self._output.take()
 
     def _end(self) -> int:
         end = ShellEnd(self.pty, self._out, self._output, self._signals)

@@ -13,6 +13,9 @@ import sys
 import threading
 from collections.abc import Callable
 
+if sys.platform != "win32":
+    from ptyproxy.platform.unix_inherited import fill_standard_descriptors
+
 assert sys.platform != "win32"
 
 # without these the loop does not work: they are caught, and unblocked, however we were started
@@ -30,6 +33,7 @@ class SignalPipe:
     """
 
     def __init__(self) -> None:
+        fill_standard_descriptors()
         self.fd, self._write_fd = os.pipe()
         os.set_blocking(self.fd, False)
         os.set_blocking(self._write_fd, False)

@@ -151,14 +151,14 @@ class Outer:
 
     def close(self) -> None:
         """End whatever still runs."""
+        self.hang_up()
         if self.process.poll() is None:
             for number in (signal.SIGCONT, signal.SIGTERM):
                 self.process.send_signal(number)
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(5)
+                self.process.wait(4)
             self.process.kill()
         self.process.wait()
-        self.hang_up()
         if self.slave >= 0:
             os.close(self.slave)
             self.slave = -1

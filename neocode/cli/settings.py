@@ -75,7 +75,7 @@ def _known_hint(name: str, known: list[str]) -> str:
 def key_problem(entry: ProviderConfig) -> str:
     """Why this shell finds no API key for `entry`, for a warning; empty when it does or needs none."""
     from neocode.errors import ProviderError
-    from neocode.providers.openai_keys import read_key
+    from neocode.providers.openai.keys import read_key
 
     if entry.api_key_env and not entry.api_key_file:
         found = os.environ.get(entry.api_key_env, "").strip()

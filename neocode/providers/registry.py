@@ -24,6 +24,6 @@ def make_provider(config: Config, name: str) -> Provider:
     if entry is None:
         known = ", ".join([OFFLINE, *sorted(config.providers)])
         raise ConfigError(f"no provider is named {name!r}", f"known: {known}; add one with `neocode provider add`")
-    from neocode.providers.openai import OpenAIProvider
+    from neocode.providers.openai.provider import OpenAIProvider
 
     return OpenAIProvider(name, entry)

@@ -113,7 +113,7 @@ def _redactor(patterns: tuple[str, ...], literals: tuple[str, ...]) -> Redactor:
 def _origin(base_url: str) -> str:
     """Where a provider's requests go, empty for this machine; an address that cannot be read counts as far away."""
     from neocode.errors import ProviderError
-    from neocode.providers.openai_endpoint import parse_endpoint
+    from neocode.providers.openai.endpoint import parse_endpoint
 
     try:
         endpoint = parse_endpoint(base_url)

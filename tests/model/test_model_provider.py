@@ -14,7 +14,7 @@ from model_server import ModelServer
 from neocode.config import ProviderConfig
 from neocode.errors import ProviderError
 from neocode.providers.base import AskContext, AskRequest, Delta, Finish, Message
-from neocode.providers.openai import OpenAIProvider
+from neocode.providers.openai.provider import OpenAIProvider
 
 pytestmark = [pytest.mark.model, pytest.mark.xdist_group("model")]
 

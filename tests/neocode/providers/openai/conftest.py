@@ -12,7 +12,7 @@ from fake_openai import FakeServer, fake_server
 from neocode.config import ProviderConfig
 from neocode.errors import ProviderError
 from neocode.providers.base import AskContext, AskRequest, Delta, Finish, Message
-from neocode.providers.openai import OpenAIProvider
+from neocode.providers.openai.provider import OpenAIProvider
 
 QUESTION = (Message("system", "Be brief."), Message("user", "why?"))
 

@@ -14,9 +14,9 @@ import pytest
 from fake_openai import Connection, FakeServer, answers, chunk, plays, sse, usage
 
 from neocode.config import ProviderConfig
-from neocode.providers import openai_http, openai_reply, openai_stream
+from neocode.providers.openai import http as openai_http, openai_reply, openai_stream
 from neocode.providers.base import AskContext, AskRequest, Delta, Finish, Message, Usage
-from neocode.providers.openai import OpenAIProvider
+from neocode.providers.openai.provider import OpenAIProvider
 
 Ask = Callable[..., Any]
 Config = Callable[..., ProviderConfig]

@@ -12,7 +12,7 @@ from fake_openai import Connection, FakeServer, answers, chunk, refuses, sse
 
 from neocode.config import ProviderConfig
 from neocode.providers.base import AskContext, AskRequest, Delta, Finish, Message
-from neocode.providers.openai import OpenAIProvider
+from neocode.providers.openai.provider import OpenAIProvider
 
 Config = Callable[..., ProviderConfig]
 REQUEST = AskRequest((Message("user", "why?"),), AskContext())

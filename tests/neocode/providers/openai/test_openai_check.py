@@ -14,7 +14,7 @@ import pytest
 from fake_openai import Connection, FakeServer, answers, chunk, plays, refuses, sse
 
 from neocode.errors import ProviderError
-from neocode.providers.openai_models import MAX_MODELS, model_ids
+from neocode.providers.openai.models import MAX_MODELS, model_ids
 
 Check = Callable[..., str]
 Models = Callable[..., list[str]]

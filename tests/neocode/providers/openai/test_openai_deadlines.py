@@ -14,9 +14,9 @@ from fake_openai import Connection, FakeServer, answers, chunk, sse
 
 from neocode.config import ProviderConfig
 from neocode.errors import ProviderError
-from neocode.providers import openai_reply
+from neocode.providers.openai import reply as openai_reply
 from neocode.providers.base import AskContext, AskRequest, Message
-from neocode.providers.openai import OpenAIProvider
+from neocode.providers.openai.provider import OpenAIProvider
 
 Ask = Callable[..., Any]
 Config = Callable[..., ProviderConfig]

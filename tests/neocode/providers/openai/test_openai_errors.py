@@ -12,8 +12,8 @@ from fake_openai import Connection, FakeServer, answers, plays, refuses
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neocode.providers.openai_errors import Caller, from_detail, read_detail
-from neocode.providers.openai_text import KEY_WINDOW, MAX_MESSAGE_CHARS, mask_key, one_line
+from neocode.providers.openai.errors import Caller, from_detail, read_detail
+from neocode.providers.openai.text import KEY_WINDOW, MAX_MESSAGE_CHARS, mask_key, one_line
 
 Ask = Callable[..., Any]
 MODELS = json.dumps({"data": [{"id": f"model-{n}"} for n in range(7)]}).encode()
@@ -171,7 +171,7 @@ def test_after_aclose_calls_are_refused_and_a_second_aclose_is_nothing(server: F
     import asyncio
 
     from neocode.errors import ProviderError
-    from neocode.providers.openai import OpenAIProvider
+    from neocode.providers.openai.provider import OpenAIProvider
 
     async def main() -> None:
         provider = OpenAIProvider("work", config())

@@ -13,7 +13,7 @@ from fake_openai import FakeServer, answers
 
 from neocode.config import ProviderConfig
 from neocode.errors import ProviderError
-from neocode.providers.openai_keys import ApiKey, read_key
+from neocode.providers.openai.keys import ApiKey, read_key
 
 Ask = Callable[..., Any]
 KEY = "sk-test-0123456789abcdef"

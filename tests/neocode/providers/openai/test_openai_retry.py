@@ -13,7 +13,7 @@ from fake_openai import Connection, FakeServer, answers, chunk, plays, refuses, 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neocode.providers.openai_retry import MAX_DELAY_SEC, Backoff, parse_retry_after
+from neocode.providers.openai.retry import MAX_DELAY_SEC, Backoff, parse_retry_after
 
 Ask = Callable[..., Any]
 BUSY = {"error": {"message": "Too many requests", "type": "requests", "code": "rate_limit_exceeded"}}

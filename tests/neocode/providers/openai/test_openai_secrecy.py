@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from fake_openai import FakeServer, answers, fake_server, refuses
 
-from neocode.providers.openai_endpoint import is_loopback, parse_endpoint
+from neocode.providers.openai.endpoint import is_loopback, parse_endpoint
 
 Ask = Callable[..., Any]
 KEY = "sk-test-0123456789abcdef"

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neocode.providers.base import Delta, Finish
-from neocode.providers.openai_errors import Caller
-from neocode.providers.openai_failure import Failure
-from neocode.providers.openai_sse import MAX_LINE_BYTES, Event, SseParser, decode_object
-from neocode.providers.openai_stream import Answer, BodyDecoder
+from neocode.providers.openai.errors import Caller
+from neocode.providers.openai.failure import Failure
+from neocode.providers.openai.sse import MAX_LINE_BYTES, Event, SseParser, decode_object
+from neocode.providers.openai.stream import Answer, BodyDecoder
 
 WHO = Caller("work", "host", "model")
 

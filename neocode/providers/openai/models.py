@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from neocode.providers.openai_text import one_line
+from neocode.providers.openai.text import one_line
 
 MAX_LIST_BYTES = 4 * 1024 * 1024  # aggregators list some hundred models with long descriptions
 MAX_MODELS = 1000

@@ -15,11 +15,11 @@ import anyio
 import httpx2
 from openai import APIStatusError, OpenAIError
 
-from neocode.providers.openai_endpoint import Endpoint
-from neocode.providers.openai_errors import Caller, from_detail, read_detail
-from neocode.providers.openai_failure import Failure, failure
-from neocode.providers.openai_retry import parse_retry_after
-from neocode.providers.openai_stream import BASE_URL_HINT
+from neocode.providers.openai.endpoint import Endpoint
+from neocode.providers.openai.errors import Caller, from_detail, read_detail
+from neocode.providers.openai.failure import Failure, failure
+from neocode.providers.openai.retry import parse_retry_after
+from neocode.providers.openai.stream import BASE_URL_HINT
 
 # What the client raises while a body is read; the last two escape it unmapped (the SDK catches them too).
 BODY_ERRORS = (httpx2.RequestError, httpx2.StreamError, ssl.SSLError, anyio.EndOfStream)

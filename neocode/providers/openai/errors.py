@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from neocode.errors import ProviderError
-from neocode.providers.openai_failure import Failure, Kind, failure
-from neocode.providers.openai_keys import ApiKey
-from neocode.providers.openai_text import MAX_FOREIGN_CHARS, one_line
+from neocode.providers.openai.failure import Failure, Kind, failure
+from neocode.providers.openai.keys import ApiKey
+from neocode.providers.openai.text import MAX_FOREIGN_CHARS, one_line
 
 QUOTA_CODES = frozenset(
     {

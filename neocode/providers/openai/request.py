@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from neocode.providers.base import Message
-from neocode.providers.openai_endpoint import Endpoint
-from neocode.providers.openai_failure import Failure
+from neocode.providers.openai.endpoint import Endpoint
+from neocode.providers.openai.failure import Failure
 
 LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
 NAME_REFUSED = re.compile(

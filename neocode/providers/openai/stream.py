@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from neocode.providers.base import Delta, Finish, Usage
-from neocode.providers.openai_errors import Caller, detail_of, from_detail
-from neocode.providers.openai_failure import Failure, failure
-from neocode.providers.openai_sse import BOM, MAX_LINE_BYTES, Event, SseParser, decode_object
-from neocode.providers.openai_text import one_line, well_formed
+from neocode.providers.openai.errors import Caller, detail_of, from_detail
+from neocode.providers.openai.failure import Failure, failure
+from neocode.providers.openai.sse import BOM, MAX_LINE_BYTES, Event, SseParser, decode_object
+from neocode.providers.openai.text import one_line, well_formed
 
 MAX_ANSWER_CHARS = 256 * 1024  # text plus thinking; the whole answer has to fit into one 1 MiB gateway frame
 LENGTH_REASONS = frozenset({"length", "max_tokens"})

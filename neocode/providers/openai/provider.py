@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 from neocode.config import ProviderConfig
 from neocode.errors import ProviderError
 from neocode.providers.base import AskRequest, Delta, Finish, Message
-from neocode.providers.openai_endpoint import Endpoint, parse_endpoint
-from neocode.providers.openai_errors import Caller
-from neocode.providers.openai_failure import Failure
-from neocode.providers.openai_keys import read_key
-from neocode.providers.openai_request import Shape, build_body, first_shape, narrowed, worth_keeping
-from neocode.providers.openai_retry import Backoff
+from neocode.providers.openai.endpoint import Endpoint, parse_endpoint
+from neocode.providers.openai.errors import Caller
+from neocode.providers.openai.failure import Failure
+from neocode.providers.openai.keys import read_key
+from neocode.providers.openai.request import Shape, build_body, first_shape, narrowed, worth_keeping
+from neocode.providers.openai.retry import Backoff
 
 if TYPE_CHECKING:
-    from neocode.providers.openai_reply import Line, Reply
+    from neocode.providers.openai.reply import Line, Reply
 
 CHECK_TOKENS = 1
 CHECK_TURN = Message("user", "Say OK.")
@@ -184,6 +184,6 @@ class OpenAIProvider:
 
 def _open_line(endpoint: Endpoint, config: ProviderConfig) -> Line:
     """Load the SDK, which takes half a second, and read the CA bundle: both work for a thread."""
-    from neocode.providers.openai_reply import Line
+    from neocode.providers.openai.reply import Line
 
     return Line(endpoint, config)

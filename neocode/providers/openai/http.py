@@ -21,9 +21,9 @@ from openai import APIStatusError, AsyncOpenAI, AsyncStream
 
 import neocode
 from neocode.errors import ProviderError
-from neocode.providers.openai_endpoint import Endpoint
-from neocode.providers.openai_failure import OversizeError
-from neocode.providers.openai_keys import ApiKey
+from neocode.providers.openai.endpoint import Endpoint
+from neocode.providers.openai.failure import OversizeError
+from neocode.providers.openai.keys import ApiKey
 
 MAX_CONNECTIONS = 64  # eight calls run at once; the rest is room for checks
 KEEPALIVE_SEC = 30.0

@@ -16,14 +16,14 @@ import httpx2
 
 from neocode.config import ProviderConfig
 from neocode.providers.base import Delta, Finish
-from neocode.providers.openai_endpoint import COMPLETIONS_PATH, Endpoint
-from neocode.providers.openai_errors import Caller
-from neocode.providers.openai_failure import Failure, OversizeError, failure
-from neocode.providers.openai_http import Link, Outgoing
-from neocode.providers.openai_models import MAX_LIST_BYTES, model_ids
-from neocode.providers.openai_network import BODY_ERRORS, CALL_ERRORS, not_an_api, of_exception
-from neocode.providers.openai_sse import Event
-from neocode.providers.openai_stream import Answer, BodyDecoder, oversize
+from neocode.providers.openai.endpoint import COMPLETIONS_PATH, Endpoint
+from neocode.providers.openai.errors import Caller
+from neocode.providers.openai.failure import Failure, OversizeError, failure
+from neocode.providers.openai.http import Link, Outgoing
+from neocode.providers.openai.models import MAX_LIST_BYTES, model_ids
+from neocode.providers.openai.network import BODY_ERRORS, CALL_ERRORS, not_an_api, of_exception
+from neocode.providers.openai.sse import Event
+from neocode.providers.openai.stream import Answer, BodyDecoder, oversize
 
 PROGRESS_LIMIT_SEC = 600.0  # keep-alives prove a connection, not an answer: the longest they alone can hold a call
 TAIL_GRACE_SEC = 2.0  # for the usage that may follow a complete text

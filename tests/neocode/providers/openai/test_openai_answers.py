@@ -14,8 +14,8 @@ import pytest
 from fake_openai import Connection, FakeServer, answers, chunk, plays, sse, usage
 
 from neocode.config import ProviderConfig
-from neocode.providers.openai import http as openai_http, openai_reply, openai_stream
 from neocode.providers.base import AskContext, AskRequest, Delta, Finish, Message, Usage
+from neocode.providers.openai import http, reply, stream
 from neocode.providers.openai.provider import OpenAIProvider
 
 Ask = Callable[..., Any]
@@ -240,14 +240,14 @@ def test_a_stream_that_never_ends_is_cut_at_the_size_limit(server: FakeServer, a
 
     server.script(script)
     outcome = ask()
-    assert (len(outcome.text), outcome.finish.reason) == (openai_stream.MAX_ANSWER_CHARS, "length")
+    assert (len(outcome.text), outcome.finish.reason) == (stream.MAX_ANSWER_CHARS, "length")
     assert gone.wait(10), "the connection was kept open"
 
 
 def test_endless_keep_alives_end_at_the_byte_limit(
     server: FakeServer, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openai_http, "MAX_BODY_BYTES", 300_000)
+    monkeypatch.setattr(http, "MAX_BODY_BYTES", 300_000)
     server.script(plays(b": PROCESSING\n\n" * 50_000))
     assert "more than an answer" in ask().failed.message
 
@@ -255,7 +255,7 @@ def test_endless_keep_alives_end_at_the_byte_limit(
 def test_a_complete_answer_does_not_wait_for_a_server_that_never_closes(
     server: FakeServer, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openai_reply, "TAIL_GRACE_SEC", 0.1)
+    monkeypatch.setattr(reply, "TAIL_GRACE_SEC", 0.1)
 
     def script(connection: Connection) -> None:
         connection.head()

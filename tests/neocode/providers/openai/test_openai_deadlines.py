@@ -14,8 +14,8 @@ from fake_openai import Connection, FakeServer, answers, chunk, sse
 
 from neocode.config import ProviderConfig
 from neocode.errors import ProviderError
-from neocode.providers.openai import reply as openai_reply
 from neocode.providers.base import AskContext, AskRequest, Message
+from neocode.providers.openai import reply
 from neocode.providers.openai.provider import OpenAIProvider
 
 Ask = Callable[..., Any]
@@ -140,7 +140,7 @@ def test_the_time_outs_do_not_stand_in_for_each_other(server: FakeServer, ask: A
 def test_keep_alives_hold_a_call_but_not_for_ever(
     server: FakeServer, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openai_reply, "PROGRESS_LIMIT_SEC", 0.6)
+    monkeypatch.setattr(reply, "PROGRESS_LIMIT_SEC", 0.6)
 
     def script(connection: Connection) -> None:
         connection.head()

@@ -11,8 +11,8 @@ from fake_openai import Connection, FakeServer, answers, refuses
 
 from neocode.config import ProviderConfig
 from neocode.providers.base import AskContext, AskRequest, Message
-from neocode.providers.openai.provider import OpenAIProvider
 from neocode.providers.openai.endpoint import parse_endpoint
+from neocode.providers.openai.provider import OpenAIProvider
 from neocode.providers.openai.request import build_body, first_shape
 
 Ask = Callable[..., Any]

@@ -18,6 +18,7 @@ from ptyproxy.messages import (
     Done,
     Failed,
     FromControl,
+    ModeEdit,
     Notified,
     Publish,
     Stop,
@@ -27,6 +28,8 @@ from ptyproxy.ports import Assistant, AssistantError, ConsentNeeded
 
 if TYPE_CHECKING:
     import asyncio
+
+    from ptyproxy.idm_visit import Visitor
 
 MAX_MESSAGES = 4096  # each way; an answer has at most a few hundred blocks
 AUTO_SEC = 60.0
@@ -49,8 +52,15 @@ class ControlThread:
         self._arrived: asyncio.Event | None = None
         self._closing = False
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._visitor: Visitor | None = None
+        self.make_visitor: Callable[[Assistant, Callable[[FromControl], None]], Visitor] | None = None
 
     # -- the pump's thread
+
+    @property
+    def alive(self) -> bool:
+        """Whether somebody will read what is posted."""
+        return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
         """Start the thread, once."""
@@ -61,7 +71,7 @@ class ControlThread:
     def post(self, message: ToControl) -> None:
         """Hand a message over; before the start it waits. A question starts the thread."""
         self._to_control.append(message)
-        if isinstance(message, Ask):
+        if isinstance(message, (Ask, ModeEdit)):
             self.start()
         self._notify()
 
@@ -119,6 +129,8 @@ class ControlThread:
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks, timeout=CLOSE_SEC / 2)
+        if self._visitor is not None:
+            await self._visitor.close()
         await assistant.close()
 
     async def _handle(self, message: ToControl, assistant: Assistant) -> None:
@@ -136,6 +148,15 @@ class ControlThread:
             await assistant.publish(message.state)
         elif isinstance(message, AllowAutomatic):
             await assistant.allow_automatic(message.allowed)
+        else:
+            await self._in_mode(assistant).handle(message)
+
+    def _in_mode(self, assistant: Assistant) -> Visitor:
+        """Who serves the `@ai` mode; prompt_toolkit is imported with the first visit."""
+        if self._visitor is None:
+            assert self.make_visitor is not None
+            self._visitor = self.make_visitor(assistant, self._tell)
+        return self._visitor
 
     async def _answer(self, ask: Ask, assistant: Assistant) -> None:
         """One question, to its end; every end but a Stop is told."""

@@ -70,6 +70,7 @@ class Diagnosis:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.auto = auto
+        self.held = False  # in the `@ai` mode nothing is diagnosed by itself, whatever `auto` says
         self._notices = notices
         self._post = post
         self._find = find
@@ -105,7 +106,7 @@ class Diagnosis:
         if record.exit_code in policy.NO_FAULT_CODES or record.exit_code is None:
             return
         self._last_failed = record
-        if not self.auto:
+        if not self.auto or self.held:
             return
         finding = self._find(record, True)
         reason = policy.skip_reason(record, has_text=shows_text(finding.output), hidden=hidden, settings=self._settings)

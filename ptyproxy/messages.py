@@ -63,5 +63,75 @@ class Notified(NamedTuple):
     payload: Mapping[str, object]
 
 
-ToControl = Ask | Stop | Publish | AllowAutomatic
-FromControl = Block | Done | Failed | Notified
+class ModeEdit(NamedTuple):
+    """To the control thread: screen and keyboard are the `@ai` mode's. `number` names this time of having them, `talk`
+    the ask session of the visit.
+    """
+
+    number: int
+    talk: str
+
+
+class ModeTaken(NamedTuple):
+    """To the control thread: they are the child's again, although nobody gave them back."""
+
+    number: int
+
+
+class ModeFinding(NamedTuple):
+    """To the control thread: what a question is about; None when nothing has happened since the one before."""
+
+    number: int
+    finding: Finding | None
+
+
+class ModeRedraw(NamedTuple):
+    """To the control thread: draw the line anew, the terminal was resized (`size`) or something was printed."""
+
+    number: int
+    size: bool
+
+
+class ModeEnded(NamedTuple):
+    """To the control thread: the visit is over."""
+
+    talk: str
+
+
+class ModeText(NamedTuple):
+    """From the control thread: bytes for the terminal."""
+
+    number: int
+    data: bytes
+
+
+class ModeQuestion(NamedTuple):
+    """From the control thread: the user asks; a `ModeFinding` is wanted."""
+
+    number: int
+
+
+class ModeAnswered(NamedTuple):
+    """From the control thread: the assistant knows now what that finding said."""
+
+    number: int
+
+
+class ModeRun(NamedTuple):
+    """From the control thread: the editor is off the screen, and `line` is for the shell."""
+
+    number: int
+    line: str
+
+
+class ModeLeft(NamedTuple):
+    """From the control thread: the editor is off the screen, the user wants out; `fault`: if not, why it ended."""
+
+    number: int
+    fault: str = ""
+
+
+ToMode = ModeEdit | ModeTaken | ModeFinding | ModeRedraw | ModeEnded
+FromMode = ModeText | ModeQuestion | ModeAnswered | ModeRun | ModeLeft
+ToControl = Ask | Stop | Publish | AllowAutomatic | ToMode
+FromControl = Block | Done | Failed | Notified | FromMode

@@ -78,6 +78,11 @@ class Notices:
         """Whether something has still to be shown."""
         return bool(self._waiting) or self._order_deadline is not None
 
+    @property
+    def ordering(self) -> bool:
+        """Whether the shell has been told to show something and has not done so yet."""
+        return self._order_deadline is not None
+
     def say(self, text: str, *, asked: bool = False) -> None:
         """Queue lines (safe, LF ends, SGR at most). `asked`: the user waits for them, so way (c) may be used."""
         self._asked = self._asked or asked

@@ -10,7 +10,7 @@ from ptyproxy.integration.base import control_letter
 class Options(NamedTuple):
     """`shell`: the program's path, run with `arguments`. `hotkey`: `ctrl-g` or another one. `ring_bytes`: how much
     output is remembered. `ignore`: more programs whose non-zero exit is an answer. `marker`: say that an answer is
-    being awaited.
+    being awaited. `mode_history`: the file that keeps what is typed in the `@ai` mode, empty for none.
     """
 
     shell: str
@@ -22,6 +22,7 @@ class Options(NamedTuple):
     hotkey: str = "ctrl-g"
     ring_bytes: int = 1 << 20
     ignore: frozenset[str] = frozenset()
+    mode_history: str = ""
 
 
 def hotkey_byte(hotkey: str) -> int:

@@ -32,11 +32,13 @@ class Finding(NamedTuple):
 class Answer(NamedTuple):
     """What an answer came to. `fixes`: single-line commands that passed the sanitiser, `dangerous` the ones among
     them that are destructive and therefore only shown. `closing`: the dim line about provider, tokens, masks.
+    `suggested`: every command to try, in the answer's order, those that may only be shown included.
     """
 
     root_cause: str
     fixes: tuple[str, ...]
     closing: str
+    suggested: tuple[str, ...] = ()
 
 
 class AssistantError(Exception):

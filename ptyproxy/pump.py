@@ -56,7 +56,9 @@ class Pump:
         self._hung_up = False
         self._fatal_signal = 0
         self._status: int | None = None
-        self._size = terminal.exact_size()
+        self._size = self._child_size = terminal.exact_size()
+        self.size_held = False  # the tap draws on the screen: the child must not, see `release_size`
+        self.input_held = False  # the tap takes no more keys just now
         self._watched = (0, 0, 0)
 
     # -- for the rest of the proxy, on the main thread unless said otherwise
@@ -87,6 +89,12 @@ class Pump:
         """Queue input of our own (the widget's key) for the child."""
         self._to_child += data
         self._flush_child()
+
+    def release_size(self) -> None:
+        """Tell the child the terminal's size, if it has another one."""
+        if self._child_size != self._size:
+            self._child_size = self._size
+            self.pty.resize(self._size)
 
     # -- the loop
 
@@ -122,7 +130,8 @@ class Pump:
 
     def _watch(self) -> None:
         """Say what to wait for next, from what is pending where."""
-        reading = READ if self._stdin_open and len(self._to_child) < PENDING_INPUT else 0
+        held = self.input_held and self.tap is not None
+        reading = READ if self._stdin_open and len(self._to_child) < PENDING_INPUT and not held else 0
         out = WRITE if self._out.pending else 0
         master = 0
         if not self._output.closed:
@@ -208,7 +217,8 @@ class Pump:
         size = self.terminal.exact_size()
         if size != self._size:
             self._size = size
-            self.pty.resize(size)
+            if not (self.size_held and self.tap is not None):
+                self.release_size()
             self._tap.resized(size.rows, size.cols)
 
     def _suspend(self) -> None:

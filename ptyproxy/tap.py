@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ptyproxy.capture import Capture
 from ptyproxy.diagnosis import Diagnosis
-from ptyproxy.messages import FromControl, Notified
+from ptyproxy.messages import Block, Done, Failed, FromControl, Notified
 from ptyproxy.notices import Notices
 from ptyproxy.ports import Finding
 from ptyproxy.records import (
@@ -25,6 +26,9 @@ from ptyproxy.records import (
     PromptEnded,
 )
 from ptyproxy.stream.keys import Input, KeyParser
+
+if TYPE_CHECKING:
+    from ptyproxy.idm import Mode
 
 NEAR_COMMANDS = 5  # what a first `@ai` turn is told of the past
 SCREEN_BYTES = 32 * 1024  # "the recent screen" when there is no record
@@ -58,6 +62,9 @@ class ShellTap:
         self._hidden = False  # the line began with a space
         self._ended = False  # a command has ended and its new prompt has not begun
         self._nonce = b""
+        self._piecewise = False  # input goes to the child by whole pieces: one was begun in the `@ai` mode
+        self.prompt_span = (0, 0)  # the newest prompt, in the stream: from its begin mark to its end mark
+        self.mode: Mode | None = None  # the `@ai` mode, once it was entered
         self.on_state: Callable[[], None] = lambda: None
         self.on_prompt: Callable[[], None] = lambda: None
         self.on_mode: Callable[[], None] | None = None  # enters the `@ai` mode
@@ -77,11 +84,15 @@ class ShellTap:
     def output(self, data: bytes) -> None:
         """The child printed."""
         self._last_output = self._clock()
+        if self.mode is not None:
+            self.mode.output(data)
         for event in self.capture.feed(data):
             self._happened(event)
 
     def input(self, data: bytes) -> bytes:
         """The user typed, or the terminal answered a query."""
+        if self.mode is not None and (self._piecewise or self.mode.has_keyboard):
+            return self._input_beside(self.mode, data)
         state = self.capture.state
         forwarded = data
         for piece in self._keys.feed(data):
@@ -93,8 +104,23 @@ class ShellTap:
         self._keys_at = self._clock() if self._keys.pending else None
         return forwarded
 
+    def _input_beside(self, mode: Mode, data: bytes) -> bytes:
+        """Input while the `@ai` mode has the keyboard, or has just given it back in the middle of a sequence."""
+        forwarded = b""
+        for piece in self._keys.feed(data):
+            if mode.has_keyboard:
+                forwarded += mode.key(piece)
+            else:
+                self._typed_piece(piece, self.capture.state)
+                forwarded += piece.data
+        self._keys_at = self._clock() if self._keys.pending else None
+        self._piecewise = mode.has_keyboard or self._keys.pending
+        return forwarded
+
     def resized(self, rows: int, cols: int) -> None:
-        """Nothing here depends on the size; findings ask for it when they are made."""
+        """Findings ask for the size when they are made."""
+        if self.mode is not None:
+            self.mode.resized()
 
     def tick(self) -> float | None:
         """Messages of the control thread, and whatever is due."""
@@ -102,24 +128,78 @@ class ShellTap:
         for message in self._receive():
             if isinstance(message, Notified):
                 self._notified(message.action)
-            else:
+            elif isinstance(message, (Block, Done, Failed)):
                 self.diagnosis.receive(message)
+            elif self.mode is not None:
+                self.mode.receive(message)
         if self.diagnosis.busy != busy:
             self.on_state()
         if self._keys_at is not None and self._clock() - self._keys_at >= FLUSH_KEYS_SEC:
             self._keys_at = None
-            for piece in self._keys.flush():
-                self._typed_piece(piece, self.capture.state)
+            self._flushed()
         waits = [self.diagnosis.tick(), self.notices.tick(), None if self._keys_at is None else FLUSH_KEYS_SEC]
+        if self.mode is not None:
+            waits.append(self.mode.tick())
         due = [wait for wait in waits if wait is not None]
         return min(due) if due else None
+
+    def _flushed(self) -> None:
+        """An Escape that nothing followed."""
+        pieces = self._keys.flush()
+        if self.mode is not None and self.mode.has_keyboard:
+            for piece in pieces:
+                self.mode.key(piece)
+        elif self.mode is not None and self._piecewise:
+            self._piecewise = False
+            self.mode.give(pieces)
+        else:
+            self.typed_ahead(pieces)
+
+    # -- idm.Surroundings
+
+    @property
+    def prompt_is_idle(self) -> bool:
+        """A prompt is drawn, nothing was typed since, the alternate screen is off, no key is half read."""
+        idle = self.capture.state == "input" and not self._typed and not self.capture.modes.alternate
+        return idle and not self._keys.pending
+
+    @property
+    def nothing_typed(self) -> bool:
+        """Nothing was typed since the last Enter or prompt, and no sequence is half read."""
+        return not self._keys.typed and not self._keys.pending
+
+    @property
+    def words_on_their_way(self) -> bool:
+        """The shell has been told to show something and has not done so yet."""
+        return self.notices.ordering
+
+    def happened_since(self, number: int | None) -> Finding | None:
+        """The commands after record `number`, None when there are none; without a number the recent past."""
+        if number is None:
+            return self.find(self._latest(), False)
+        records = [one for one in self._others() if one.number > number]
+        return None if not records else self._finding(records[-1], records[:-1][-NEAR_COMMANDS:])
+
+    def typed_ahead(self, pieces: list[Input]) -> None:
+        """These keys are the child's."""
+        for piece in pieces:
+            self._typed_piece(piece, self.capture.state)
+
+    def left_mode(self) -> None:
+        """What was typed in the `@ai` mode was not typed at the shell's prompt."""
+        self._keys.prompt()
 
     # -- notices.Situation
 
     @property
     def at_idle_prompt(self) -> bool:
-        """A prompt is drawn, nothing was typed since, the alternate screen is off."""
-        return self.capture.state == "input" and not self._typed and not self.capture.modes.alternate
+        """A prompt is drawn, nothing was typed since, and it has the screen to itself."""
+        idle = self.capture.state == "input" and not self._typed and not self.capture.modes.alternate
+        return idle and not self._mode_has_screen
+
+    @property
+    def _mode_has_screen(self) -> bool:
+        return self.mode is not None and self.mode.has_keyboard
 
     @property
     def awaits_prompt(self) -> bool:
@@ -134,7 +214,7 @@ class ShellTap:
     @property
     def quiet_since(self) -> float | None:
         """When the child last printed; None while the alternate screen is on."""
-        return None if self.capture.modes.alternate else self._last_output
+        return None if self.capture.modes.alternate or self._mode_has_screen else self._last_output
 
     # -- what it means
 
@@ -157,14 +237,20 @@ class ShellTap:
             self._command_ended(event.record)
         elif isinstance(event, CommandStarted):
             self._ended = False
+            if self.mode is not None:
+                self.mode.command_started()
             self.on_state()
         elif isinstance(event, PromptBegan):
+            self.prompt_span = (event.start, event.start)
             if event.new:
                 self._ended = False
                 self._typed = self._hidden = False
                 self._keys.prompt()
         elif isinstance(event, PromptEnded):
             self.notices.prompt_drawn()
+            self.prompt_span = (self.prompt_span[0], event.start)
+            if self.mode is not None:
+                self.mode.prompt_ended()
             self.on_prompt()
         elif isinstance(event, HotkeyPressed):
             self.diagnosis.hotkey(event.fields.get("line", "other"))
@@ -174,6 +260,7 @@ class ShellTap:
         if words[:1] == [ASK_WORD]:
             self._at_ai(words[1] if len(words) > 1 else "")
         else:
+            self.diagnosis.held = self.mode is not None and self.mode.visiting
             self.diagnosis.command_ended(record, hidden=self._hidden)
         self.on_state()
 
@@ -196,8 +283,11 @@ class ShellTap:
 
     def find(self, record: CommandRecord | None, automatic: bool) -> Finding:
         """What is known of a command now, its output included; without one the recent screen."""
+        return self._finding(record, [] if automatic else self._before(record), automatic)
+
+    def _finding(self, record: CommandRecord | None, before: list[CommandRecord], automatic: bool = False) -> Finding:
         output = self.capture.output(record) if record is not None else self._screen()
-        near = tuple((other, self.capture.output(other)) for other in self._before(record)) if not automatic else ()
+        near = tuple((other, self.capture.output(other)) for other in before)
         return Finding(record, output, self._cols(), self.kind, automatic, near)
 
     def _screen(self) -> Output:
@@ -206,9 +296,13 @@ class ShellTap:
 
     def _latest(self) -> CommandRecord | None:
         """The newest command that is not ours."""
-        others = [one for one in self.capture.records if (one.command or "").split(None, 1)[:1] != [ASK_WORD]]
+        others = self._others()
         return others[-1] if others else None
+
+    def _others(self) -> list[CommandRecord]:
+        """The commands that are not ours."""
+        return [one for one in self.capture.records if (one.command or "").split(None, 1)[:1] != [ASK_WORD]]
 
     def _before(self, record: CommandRecord | None) -> list[CommandRecord]:
         number = record.number if record else 1 << 62
-        return [one for one in self.capture.records if one.number < number][-NEAR_COMMANDS:]
+        return [one for one in self._others() if one.number < number][-NEAR_COMMANDS:]

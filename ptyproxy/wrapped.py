@@ -41,6 +41,7 @@ class WrappedShell:
         pump: Pump,
         make_assistant: MakeAssistant,
     ) -> None:
+        self._options = options
         self._session = session
         self._plan = plan
         self._terminal = terminal
@@ -69,6 +70,7 @@ class WrappedShell:
         self.tap.attach(notices, diagnosis, session.nonce)
         self.tap.on_state = self._publish
         self.tap.on_prompt = self._prompted
+        self.tap.on_mode = self._enter_mode
         self.pump.tap = self.tap
         self._publish()
 
@@ -79,6 +81,16 @@ class WrappedShell:
         """The first prompt shows: now there is time for what is heavy."""
         self.tap.on_prompt = _nothing
         self.control.start()
+
+    def _enter_mode(self) -> None:
+        """The `@ai` mode is wanted; its modules are imported now."""
+        if self.tap.mode is None:
+            from ptyproxy.idm_start import make_mode
+
+            self.tap.mode = make_mode(
+                self._options, self._session, self._plan, self._terminal, self.pump, self.tap, self.control
+            )
+        self.tap.mode.enter()
 
     def _insert(self, line: str) -> None:
         """Put a line into the shell's editor; the widget does it when the line is empty or still ours."""
@@ -111,6 +123,8 @@ class WrappedShell:
 
     def close(self) -> None:
         """Undo the modes that the child left on, and end the control thread."""
+        if self.tap.mode is not None:
+            self.pump.show(self.tap.mode.close())
         resets = self.capture.modes.resets()
         if resets and self._terminal.is_tty:
             self.pump.show(resets)

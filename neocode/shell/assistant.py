@@ -254,4 +254,5 @@ def _finished(done: AskEvent, view: AnswerView, result: Result) -> Answer:
         compacted=bool(payload.get("compacted", False)),
         finish_reason="length" if cut else "stop",
     )
-    return Answer(diagnosis.root_cause, insertable_fixes(diagnosis), closing_line(facts, color=False))
+    closing = closing_line(facts, color=False)
+    return Answer(diagnosis.root_cause, insertable_fixes(diagnosis), closing, diagnosis.fix_commands)

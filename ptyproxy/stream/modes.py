@@ -74,7 +74,7 @@ class ModeTracker:
         self._kitty = (_KittyFlags(), _KittyFlags())
         self._keypad = False
         self._charset = False
-        self._other_keys = False
+        self._other_keys = 0
         self._cursor_style = False
 
     @property
@@ -91,6 +91,16 @@ class ModeTracker:
     def kitty_keyboard(self) -> bool:
         """Whether keys of the screen that shows may arrive in kitty's encoding."""
         return self._kitty[self.alternate].current != 0
+
+    @property
+    def other_keys(self) -> int:
+        """xterm's modifyOtherKeys level; 0: off."""
+        return self._other_keys
+
+    @property
+    def keypad(self) -> bool:
+        """Whether the keypad is in application mode (DECKPAM)."""
+        return self._keypad
 
     def is_set(self, mode: int) -> bool:
         """Whether a tracked DEC private mode is on, e.g. 2004 (bracketed paste), 1004 (focus), 25 (cursor)."""
@@ -125,7 +135,7 @@ class ModeTracker:
         elif marker == ">" and final in "mn":
             numbers = _numbers(body)
             if not numbers or numbers[0] == 4:
-                self._other_keys = final == "m" and len(numbers) > 1 and numbers[1] != 0
+                self._other_keys = abs(numbers[1]) if final == "m" and len(numbers) > 1 else 0
 
     def _private_mode(self, number: int, on: bool) -> None:
         if number in ALTERNATE_SCREEN:
@@ -160,7 +170,7 @@ class ModeTracker:
         out.append(main.resets())
         out += [b"\x1b[?%dl" % mode for mode in _NORMALLY_OFF if mode in self._changed]
         out += [b"\x1b[?%dh" % mode for mode in _NORMALLY_ON if mode in self._changed]
-        out += [b"\x1b>"] * self._keypad + [b"\x1b[>4m"] * self._other_keys
+        out += [b"\x1b>"] * self._keypad + [b"\x1b[>4m"] * (self._other_keys != 0)
         out += [b"\x1b(B\x0f"] * self._charset + [b"\x1b[0 q"] * self._cursor_style
         return b"".join(out)
 

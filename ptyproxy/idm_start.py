@@ -1,0 +1,80 @@
+"""Makes the `@ai` mode of a running shell, on its first use: the pump's half now, the editor's with the first line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ptyproxy.control import ControlThread
+from ptyproxy.idm import Mode
+from ptyproxy.idm_keyboard import Keyboard
+from ptyproxy.integration.base import Plan
+from ptyproxy.messages import FromMode
+from ptyproxy.options import Options
+from ptyproxy.ports import Assistant
+from ptyproxy.session import Session
+from ptyproxy.tap import ShellTap
+
+if sys.platform != "win32":
+    from ptyproxy.platform.unix import Terminal
+    from ptyproxy.pump import Pump
+
+if TYPE_CHECKING:
+    from ptyproxy.idm_editor import Editor
+    from ptyproxy.idm_visit import Visitor
+
+assert sys.platform != "win32"
+
+
+def make_mode(
+    options: Options,
+    session: Session,
+    plan: Plan,
+    terminal: Terminal,
+    pump: Pump,
+    tap: ShellTap,
+    control: ControlThread,
+) -> Mode:
+    """The mode of this shell, not entered yet; `control` will make its other half."""
+    keyboard = Keyboard(pump.wake)
+    history = Path(options.mode_history) if options.mode_history else None
+
+    def rows_and_cols() -> tuple[int, int]:
+        size = terminal.size()
+        return size.rows, size.cols
+
+    def make_visitor(assistant: Assistant, tell: Callable[[FromMode], None]) -> Visitor:
+        from ptyproxy.idm_visit import Visitor
+
+        return Visitor(assistant, tell, keyboard, make_editor, marker=options.marker)
+
+    def make_editor(show: Callable[[bytes], None]) -> Editor:
+        from ptyproxy.idm_editor import Editor
+        from ptyproxy.idm_keymap import prefers_vi
+
+        vi = prefers_vi(plan.kind, os.environ)
+        term = os.environ.get("TERM", "")
+        return Editor(keyboard, show, rows_and_cols, history=history, vi=vi, term=term)
+
+    def in_foreground() -> bool | None:
+        try:
+            return os.tcgetpgrp(pump.pty.fd) == pump.pty.pid  # a shell leads its own process group
+        except OSError:
+            return None
+
+    control.make_visitor = make_visitor
+    return Mode(
+        tap.capture,
+        session,
+        plan.widget_key,
+        pump,
+        tap,
+        keyboard,
+        control.post,
+        cols=lambda: terminal.size().cols,
+        in_foreground=in_foreground,
+        control_alive=lambda: control.alive,
+    )

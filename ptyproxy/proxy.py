@@ -11,11 +11,9 @@ import gc
 import os
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptyproxy.integration.base import Plan
-from ptyproxy.late_tap import LateTap
 from ptyproxy.options import Options
 from ptyproxy.platform.base import SpawnError
 from ptyproxy.session import Session, open_session
@@ -28,9 +26,9 @@ if sys.platform != "win32":
     from ptyproxy.platform.unix import Terminal, spawn
     from ptyproxy.platform.unix_inherited import original_environment
     from ptyproxy.platform.unix_signals import SignalPipe
-    from ptyproxy.pump import Pump
 
     if TYPE_CHECKING:
+        from ptyproxy.pump import Pump
         from ptyproxy.wrapped import WrappedShell
 
 assert sys.platform != "win32"
@@ -42,13 +40,14 @@ class NotStarted(Exception):
     """Something of ours failed before the spawn: one line, and the user's shell is to be run without us."""
 
 
-def run(options: Options, base: Path, make_assistant: MakeAssistant) -> int:
+def run(options: Options, base: str, make_assistant: MakeAssistant) -> int:
     """Wrap the shell until it ends; returns its exit status. `base`: our 0700 directory for sessions.
 
     Raises:
         NotStarted: ours failed before the spawn.
         SpawnError: the shell cannot be run.
     """
+    gc.disable()  # until everything is made: a collection would find nothing
     with ExitStack() as stack:
         try:
             session = open_session(base)
@@ -65,6 +64,8 @@ def run(options: Options, base: Path, make_assistant: MakeAssistant) -> int:
         except Exception as error:  # a fault of ours must not keep anybody from their shell
             raise NotStarted(f"internal error ({type(error).__name__}: {error})") from error
         stack.callback(pty.close)
+        from ptyproxy.pump import Pump  # while the shell starts
+
         pump = Pump(pty, terminal, signals=signals)
         return _pump(pump, terminal, Parts(options, session, plan, terminal, pump, make_assistant))
 
@@ -84,6 +85,8 @@ def _plan(options: Options, session: Session, terminal: Terminal) -> Plan:
 
 
 def _pump(pump: Pump, terminal: Terminal, parts: Parts) -> int:
+    from ptyproxy.late_tap import LateTap
+
     try:
         terminal.enter()
         pump.tap = LateTap(parts.make)
@@ -116,6 +119,7 @@ class Parts:
 
         self._made = WrappedShell(*self._given)
         gc.freeze()  # what lives as long as we do need not be looked at again
+        gc.enable()
         return self._made.tap
 
     def close(self) -> None:

@@ -10,10 +10,7 @@ import contextlib
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from typing import NamedTuple
 
 NONCE_FILE = "nonce"
 SHOW_ORDER = "show"
@@ -25,13 +22,13 @@ class Session(NamedTuple):
     """A running proxy: its id on the gateway, its directory, the secret of its marks (32 hex digits)."""
 
     id: str
-    directory: Path
+    directory: str
     nonce: str
 
-    def write(self, name: str, data: bytes) -> Path:
-        """Make or replace a file of the session, whole. Raises OSError."""
-        target = self.directory / name
-        draft = self.directory / f".{name}.new"
+    def write(self, name: str, data: bytes) -> str:
+        """Make or replace a file of the session, whole; returns its path. Raises OSError."""
+        target = os.path.join(self.directory, name)
+        draft = os.path.join(self.directory, f".{name}.new")
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(fd, "wb") as handle:
             handle.write(data)
@@ -41,7 +38,7 @@ class Session(NamedTuple):
     def withdraw(self, name: str) -> bool:
         """Take an order back; False when the widget already has it."""
         try:
-            os.unlink(self.directory / name)
+            os.unlink(os.path.join(self.directory, name))
         except OSError:
             return False
         return True
@@ -51,11 +48,11 @@ class Session(NamedTuple):
         _remove(self.directory)
 
 
-def open_session(base: Path) -> Session:
+def open_session(base: str) -> Session:
     """Make a session's directory below `base`, which is ours and 0700. Raises OSError."""
     _sweep(base)
     session = Session(f"shell-{os.getpid()}-1-{os.urandom(4).hex()}", base, os.urandom(16).hex())
-    session = session._replace(directory=base / session.id)
+    session = session._replace(directory=os.path.join(base, session.id))
     os.mkdir(session.directory, 0o700)
     try:
         session.write(NONCE_FILE, session.nonce.encode())
@@ -65,13 +62,13 @@ def open_session(base: Path) -> Session:
     return session
 
 
-def _remove(directory: Path | str) -> None:
+def _remove(directory: str) -> None:
     import shutil  # costs the user's first prompt 5 ms if it is imported above
 
     shutil.rmtree(directory, ignore_errors=True)
 
 
-def _sweep(base: Path) -> None:
+def _sweep(base: str) -> None:
     """Remove the directories of proxies that were killed."""
     with contextlib.suppress(OSError):
         for entry in os.scandir(base):

@@ -44,6 +44,7 @@ else:
 
     def _prepared(shell: str, args: Arguments) -> Callable[[], int]:
         """What runs the wrapped shell, with everything that can fail before it done."""
+        from neocode import userdir
         from neocode.shell.settings import options_from_config, sessions_dir
         from ptyproxy.options import Options
         from ptyproxy.platform.base import SpawnError
@@ -65,6 +66,7 @@ else:
             login=args.login,
             integrate=not args.no_integration,
             auto=not args.no_auto,
+            mode_history=os.path.join(userdir.locate(), userdir.STATE, "ai-history"),
         )
         options = options_from_config(options)
         base = sessions_dir()

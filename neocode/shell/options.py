@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from neocode import configfile, paths
 from neocode.errors import ConfigError, NeocodeError
-from neocode.filewrite import replace_file
+from neocode.filewrite import locked, replace_file
 from neocode.shell.settings import STORED_NAME, fingerprint
 
 SETTLED_SEC = 0.1  # file systems' clocks tick every 10 ms: a second change within a tick would not be noticed
@@ -20,7 +20,7 @@ SETTLED_SEC = 0.1  # file systems' clocks tick every 10 ms: a second change with
 
 def stored_lines() -> list[str]:
     """The fingerprint and the `name value` lines. Raises NeocodeError, OSError."""
-    of_file = fingerprint(paths.config_file())
+    of_file = fingerprint(str(paths.config_file()))
     config = configfile.load().config
     lines = [
         of_file,
@@ -43,7 +43,9 @@ def main() -> int:
     sys.stdout.buffer.write(text)
     if time.time() - paths.config_file().stat().st_mtime > SETTLED_SEC:
         with suppress(OSError, ConfigError):
-            replace_file(paths.ensure_private_dir(paths.state_dir()) / STORED_NAME, text)
+            directory = paths.ensure_private_dir(paths.state_dir())
+            with locked(directory / f"{STORED_NAME}.lock"):
+                replace_file(directory / STORED_NAME, text)
     return 0
 
 

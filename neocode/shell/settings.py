@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
-from neocode import __version__, paths
+from neocode import __version__, userdir
 from neocode.errors import ConfigError
 from ptyproxy.options import Options
 
@@ -17,15 +16,18 @@ MAX_STORED_BYTES = 64 * 1024  # as much as a config file may have
 READ_SEC = 10.0  # a machine that swaps takes three
 
 
-def sessions_dir() -> Path:
+def sessions_dir() -> str:
     """The 0700 directory that sessions are made in. Raises ConfigError."""
-    paths.ensure_private_dir(paths.home())
-    return paths.ensure_private_dir(paths.run_dir())
+    home = userdir.locate()
+    directory = os.path.join(home, userdir.RUN)
+    userdir.make_private(home)
+    userdir.make_private(directory)
+    return directory
 
 
 def options_from_config(options: Options) -> Options:
     """`options` with what the config file says; what the command line said wins. Raises ConfigError."""
-    config = paths.config_file()
+    config = os.path.join(userdir.locate(), userdir.CONFIG)
     try:
         of_file = fingerprint(config)
     except FileNotFoundError:
@@ -38,7 +40,7 @@ def options_from_config(options: Options) -> Options:
     return apply(options, lines[1:])
 
 
-def fingerprint(config: Path) -> str:
+def fingerprint(config: str) -> str:
     """What changes with the file's content, and with us. Raises OSError."""
     info = os.stat(config)
     return f"{__version__} {config} {info.st_dev} {info.st_ino} {info.st_size} {info.st_mtime_ns} {info.st_ctime_ns}"
@@ -57,13 +59,18 @@ def apply(options: Options, lines: list[str]) -> Options:
             ignore=frozenset(value for name, value in pairs if name == "ignore"),
         )
     except (KeyError, ValueError):
-        raise ConfigError("the stored options cannot be read", f"remove {paths.state_dir() / STORED_NAME}") from None
+        raise ConfigError("the stored options cannot be read", f"remove {stored_file()}") from None
+
+
+def stored_file() -> str:
+    """Where the last result is. Raises ConfigError."""
+    return os.path.join(userdir.locate(), userdir.STATE, STORED_NAME)
 
 
 def _stored() -> list[str]:
     """The lines of the last result; none when there is no such file."""
     try:
-        with open(paths.state_dir() / STORED_NAME, encoding="utf-8", errors="surrogateescape") as file:
+        with open(stored_file(), encoding="utf-8", errors="surrogateescape") as file:
             return file.read(MAX_STORED_BYTES).splitlines()
     except OSError:
         return []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
+from os.path import basename
 
 from ptyproxy.integration.base import WIDGET_KEY, Plan, control_letter
 from ptyproxy.platform.base import ShellCommand
@@ -63,10 +63,10 @@ def prepare(
     script = session.write(_SCRIPT, source.encode())
     env = dict(environ)
     env[b"NEOCODE_HOTKEY"] = control_letter(hotkey).encode()
-    name = Path(path).name
+    name = basename(path)
     if not is_login(arguments, login=login) or _is_apple(path):
         env[b"NEOCODE_BASH"] = b"login" if login else b"rc"
-        argv = (name, "--init-file", str(script), *arguments)
+        argv = (name, "--init-file", script, *arguments)
         return Plan(ShellCommand(path, argv, env), "bash", True, WIDGET_KEY)
     # --init-file is not read by a login shell; ENV is, in POSIX mode, which the script leaves at once
     env[b"NEOCODE_BASH"] = b"login"

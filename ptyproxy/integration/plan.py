@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from pathlib import Path
+from os.path import basename, dirname, join
 
 from ptyproxy.integration.base import Plan
 from ptyproxy.platform.base import ShellCommand
@@ -40,7 +40,8 @@ def shell_kind(path: str) -> str:
 
 def script(kind: str) -> str:
     """The script that integrates a shell of this kind; it does nothing outside a session. Raises KeyError, OSError."""
-    return (Path(__file__).parent / "scripts" / f"neocode.{_SCRIPTS[kind]}").read_text("utf-8")
+    with open(join(dirname(__file__), "scripts", f"neocode.{_SCRIPTS[kind]}"), encoding="utf-8", newline="") as file:
+        return file.read()
 
 
 def plan(
@@ -60,8 +61,8 @@ def plan(
     kind = shell_kind(path)
     env = dict(environ)
     env[b"NEOCODE_SHELL_SESSION"] = session.id.encode()
-    env[b"NEOCODE_SESSION_DIR"] = str(session.directory).encode("utf-8", "surrogateescape")
-    name = Path(path).name
+    env[b"NEOCODE_SESSION_DIR"] = session.directory.encode("utf-8", "surrogateescape")
+    name = basename(path)
     plain = ShellCommand(path, (f"-{name}" if login else name, *arguments), env)
     reason = _why_not(kind, env, integrate=integrate)
     if reason:

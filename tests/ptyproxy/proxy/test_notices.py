@@ -30,13 +30,13 @@ class Screen:
         self.notices = Notices(self, session, widget, self.sent.append, self.written.append, lambda: self.now)
 
     def order(self) -> str | None:
-        path = self.session.directory / SHOW_ORDER
+        path = Path(self.session.directory, SHOW_ORDER)
         return path.read_text() if path.exists() else None
 
 
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
-    made = open_session(tmp_path)
+    made = open_session(str(tmp_path))
     yield made
     made.close()
 
@@ -85,7 +85,7 @@ def test_at_an_idle_prompt_the_widget_is_ordered_to_show_them(screen: Screen) ->
     screen.notices.say("three")
     screen.notices.tick()
     assert screen.sent == [KEY], "one order at a time"
-    (screen.session.directory / SHOW_ORDER).unlink()
+    Path(screen.session.directory, SHOW_ORDER).unlink()
     screen.notices.prompt_drawn()
     screen.notices.tick()
     assert screen.order() == "three\n"

@@ -155,7 +155,7 @@ def test_lists_of_all_shapes_become_bounded_printable_ids(body: Any, ids: list[s
 
 def test_importing_the_provider_loads_neither_the_sdk_nor_its_http_client() -> None:
     code = (
-        "import sys, neocode.providers.openai as p, neocode.config as c;"
+        "import sys, neocode.providers.openai.provider as p, neocode.config as c;"
         "p.OpenAIProvider('work', c.ProviderConfig());"
         "print(sorted({'openai', 'httpx2', 'pydantic', 'anyio', 'ssl'} & set(sys.modules) - before))"
     )

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
-from ptyproxy import redact_blocks, redact_names, redact_places
-from ptyproxy.redact_filler import FILLER
-from ptyproxy.redact_rules import RULES, Rule
-from ptyproxy.redact_user import compile_user_pattern, find_user
+from ptyproxy.redact import blocks, names, places
+from ptyproxy.redact.filler import FILLER
+from ptyproxy.redact.rules import RULES, Rule
+from ptyproxy.redact.user import compile_user_pattern, find_user
 
 # Each round needs a find in the one before; more than two were never seen outside of made-up patterns.
 MAX_ROUNDS = 4
@@ -137,12 +137,12 @@ class Redactor:
             search.take(partial(_occurrences, literal))
         for pattern in self._patterns:
             search.take(partial(find_user, pattern))
-        search.take(redact_blocks.find)
+        search.take(blocks.find)
         for rule in RULES:
             if any(literal in search.work for literal in rule.literals):
                 search.take(partial(_matches, rule))
-        search.take(redact_places.find)
-        search.take(redact_names.find)
+        search.take(places.find)
+        search.take(names.find)
 
 
 def mask_text(kind: str) -> str:

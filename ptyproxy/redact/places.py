@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from ptyproxy.redact_filler import FILLER
+from ptyproxy.redact.filler import FILLER
 
 Span = tuple[int, int, str]
 

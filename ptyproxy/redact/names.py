@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from ptyproxy.redact_filler import FILLER
-from ptyproxy.redact_places import ascii_lower, is_placeholder
-from ptyproxy.redact_words import name_kind
+from ptyproxy.redact.filler import FILLER
+from ptyproxy.redact.places import ascii_lower, is_placeholder
+from ptyproxy.redact.words import name_kind
 
 Span = tuple[int, int, str]
 

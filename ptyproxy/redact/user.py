@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Iterator
 
-from ptyproxy.redact_filler import FILLER
+from ptyproxy.redact.filler import FILLER
 
 # Longer lines are searched in pieces of this length: a pattern quadratic in the line stays harmless.
 LINE_LIMIT = 2048

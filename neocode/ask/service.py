@@ -56,7 +56,7 @@ async def open_ask_service(
 ) -> AskService:
     """Load the config, open the store and return the service; None means the directories of `neocode.paths`.
 
-    `load_config` and `make_provider` (`configfile.load` and `providers.registry.make_provider`) are called on a thread.
+    `load_config` and `make_provider` (`load_config` and `providers.registry.make_provider`) are called on a thread.
     A store that cannot be used is a warning in the log, not an error.
 
     Raises:

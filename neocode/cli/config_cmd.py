@@ -37,12 +37,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _get(args: argparse.Namespace) -> None:
     from neocode.cli.settings import current, show
-    from neocode.configkeys import plain, resolve, value_at
+    from neocode.config.keys import plain, resolve, value_at
 
     config = current()
     value = plain(value_at(config, resolve(args.key, config))) if args.key else plain(config)
     if isinstance(value, (dict, list)):
-        from neocode.yamltext import dump
+        from neocode.config.yamltext import dump
 
         show(dump(value).rstrip("\n"))
     else:
@@ -50,13 +50,13 @@ def _get(args: argparse.Namespace) -> None:
 
 
 def _set(args: argparse.Namespace) -> None:
-    from neocode import configfile
+    from neocode.config.file import load_config
     from neocode.cli.settings import change, show
     from neocode.config import Config
-    from neocode.configkeys import parse_value, plain, put_value, resolve, value_at
+    from neocode.config.keys import parse_value, plain, put_value, resolve, value_at
 
     # only a provider's key needs the file: a file with a wrong value must be mendable from here
-    key = resolve(args.key, configfile.load().config if args.key.startswith("providers.") else Config())
+    key = resolve(args.key, load_config().config if args.key.startswith("providers.") else Config())
     value = parse_value(key, args.value)
 
     def mutate(data: Any) -> None:

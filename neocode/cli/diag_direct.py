@@ -15,7 +15,8 @@ from itertools import count
 from secrets import token_hex
 from typing import Any, BinaryIO
 
-from neocode import configfile, facts
+from neocode import facts
+from neocode.config.file import load_config
 from neocode.ask.types import TERMINAL_DIAGNOSIS, AskEvent, AskParams
 from neocode.cli.connect import gateway
 from neocode.errors import DiagnosisFailed, NeocodeError, UsageError
@@ -36,7 +37,7 @@ _asks = count(1)
 
 def diagnose(args: argparse.Namespace, stream: BinaryIO) -> int:
     """Diagnose the log in `stream` as `args` say; returns 0. Raises NeocodeError."""
-    config = configfile.load().config
+    config = load_config().config
     redactor = None if args.no_redact else make_redactor(config.redact.patterns)
     log = prepare(stream.read, redactor, config.ask.max_log_bytes)
     if not log.text.strip():

@@ -49,16 +49,16 @@ def run(args: argparse.Namespace) -> int:
 
 async def _serve(args: argparse.Namespace) -> int:
     """The daemon: what only it needs is imported here."""
-    from neocode import configfile
+    from neocode.config.file import load_config
     from neocode.ask.service import open_ask_service
     from neocode.gateway.daemon import run_daemon
     from neocode.providers.registry import make_provider
 
     endpoint = resolve_endpoint(args.listen or args.gateway, args.token_file)
-    config = configfile.load().config
+    config = load_config().config
 
     async def make_ask() -> AskPort:
-        return await open_ask_service(configfile.load, make_provider)
+        return await open_ask_service(load_config, make_provider)
 
     return await run_daemon(
         endpoint.address, endpoint.token_file, make_ask, idle_timeout_sec=config.gateway.idle_timeout_sec

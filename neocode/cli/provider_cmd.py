@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _add(args: argparse.Namespace) -> None:
     from neocode.cli.settings import change, key_problem, note, show
-    from neocode.configcheck import leaves_machine_in_clear
+    from neocode.config.check import leaves_machine_in_clear
 
     entry = _entry(args)
 
@@ -79,7 +79,7 @@ def _add(args: argparse.Namespace) -> None:
 def _entry(args: argparse.Namespace) -> dict[str, str]:
     """The new entry as it goes into the file. Raises ConfigError for a value that cannot work."""
     from neocode.config import ProviderConfig
-    from neocode.configcheck import KEY_HINT, check_provider, name_problem
+    from neocode.config.check import KEY_HINT, check_provider, name_problem
 
     problem = name_problem(args.name)
     if problem:

@@ -13,7 +13,7 @@ from typing import Any
 
 from neocode.config import OFFLINE, Config, LoadedConfig, ProviderConfig
 from neocode.errors import NeocodeError, UsageError
-from neocode.yamledit import Mutate
+from neocode.config.yamledit import Mutate
 
 RELOAD_SEC = 3.0  # local work; a gateway that takes longer is stuck, and the file is written already
 
@@ -35,9 +35,9 @@ def show(text: str) -> None:
 
 def current() -> Config:
     """The configuration as it is; its warnings go to stderr. Raises ConfigError."""
-    from neocode import configfile
+    from neocode.config.file import load_config
 
-    loaded = configfile.load()
+    loaded = load_config()
     for warning in loaded.warnings:
         note(f"warning: {warning}")
     return loaded.config
@@ -45,9 +45,9 @@ def current() -> Config:
 
 def change(args: argparse.Namespace, mutate: Mutate) -> LoadedConfig:
     """Write a change and have a running gateway read it. Raises ConfigError, and what `mutate` raises."""
-    from neocode import configfile
+    from neocode.config.file import update_config
 
-    loaded = configfile.update(mutate)
+    loaded = update_config(mutate)
     for warning in loaded.warnings:
         note(f"warning: {warning}")
     problem = _reload(args)

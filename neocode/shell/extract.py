@@ -31,11 +31,12 @@ def main() -> int:
 
 def answer(job: Job) -> dict[str, Any]:
     """The result as JSON members, or `{"error": line}` when the configuration cannot be used."""
-    from neocode import configfile, facts
+    from neocode import facts
+    from neocode.config.file import load_config
     from neocode.errors import NeocodeError
 
     try:
-        config = configfile.load().config
+        config = load_config().config
         redactor = _redactor(config.redact.patterns, job.literals)
     except NeocodeError as error:
         return {"error": error.one_line()}

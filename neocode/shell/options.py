@@ -10,7 +10,8 @@ import sys
 import time
 from contextlib import suppress
 
-from neocode import configfile, paths
+from neocode import paths
+from neocode.config.file import load_config
 from neocode.errors import ConfigError, NeocodeError
 from neocode.filewrite import locked, replace_file
 from neocode.shell.settings import STORED_NAME, fingerprint
@@ -21,7 +22,7 @@ SETTLED_SEC = 0.1  # file systems' clocks tick every 10 ms: a second change with
 def stored_lines() -> list[str]:
     """The fingerprint and the `name value` lines. Raises NeocodeError, OSError."""
     of_file = fingerprint(str(paths.config_file()))
-    config = configfile.load().config
+    config = load_config().config
     lines = [
         of_file,
         f"auto {int(config.diag.auto)}",

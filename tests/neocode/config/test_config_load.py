@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neocode.config import Config, LoadedConfig, ProviderConfig
-from neocode.configfile import MAX_CONFIG_BYTES, load
+from neocode.config.file import MAX_CONFIG_BYTES, load_config
 from neocode.errors import ConfigError
 
 GOOD = """\
@@ -46,18 +46,18 @@ def written(path: Path, text: str | bytes) -> Path:
 def line_of(path: Path) -> str:
     """The error's line, without the path."""
     with pytest.raises(ConfigError) as caught:
-        load(path)
+        load_config(path)
     line = caught.value.one_line()
     assert str(path) in line
     return line.replace(str(path), "FILE")
 
 
 def test_no_file_means_defaults(config_path: Path) -> None:
-    assert load() == LoadedConfig(Config())
+    assert load_config() == LoadedConfig(Config())
 
 
 def test_a_good_file(config_path: Path) -> None:
-    loaded = load(written(config_path, GOOD))
+    loaded = load_config(written(config_path, GOOD))
     assert loaded.warnings == ()
     assert loaded.config.provider == "work"
     assert loaded.config.providers["work"] == ProviderConfig(
@@ -66,14 +66,14 @@ def test_a_good_file(config_path: Path) -> None:
     assert loaded.config.gateway.idle_timeout_sec == 0
     assert loaded.config.context.ask.retain_turns == 7
     assert loaded.config.redact.patterns == ("internal-\\d+",)
-    assert load() == loaded
+    assert load_config() == loaded
 
 
 @pytest.mark.parametrize(
     "text", ["", "\n", "# only a comment\n", "---\n", "null\n", "{}\n", "providers:\n  # none yet\n"]
 )
 def test_a_file_without_settings_means_defaults(config_path: Path, text: str) -> None:
-    assert load(written(config_path, text)) == LoadedConfig(Config())
+    assert load_config(written(config_path, text)) == LoadedConfig(Config())
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_file_without_settings_means_defaults(config_path: Path, text: str) ->
     ids=["crlf", "utf-8 bom", "utf-16", "utf-16-be"],
 )
 def test_what_windows_editors_save_is_read(config_path: Path, encode: object) -> None:
-    assert load(written(config_path, encode(GOOD))).config.provider == "work"  # type: ignore[operator]
+    assert load_config(written(config_path, encode(GOOD))).config.provider == "work"  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_windows_editors_save_is_read(config_path: Path, encode: object) ->
     ],
 )
 def test_an_unknown_key_is_a_warning_that_names_it(config_path: Path, text: str, warning: str) -> None:
-    warnings = load(written(config_path, text)).warnings
+    warnings = load_config(written(config_path, text)).warnings
     assert [line.replace(str(config_path), "FILE") for line in warnings] == [f"FILE: {warning}"]
 
 
@@ -200,18 +200,18 @@ def test_a_key_in_place_of_a_variables_name_is_refused_and_not_repeated(config_p
     "name", ["OPENAI_API_KEY", "OPENAI_API_KEY_2", "openai_key", "K", "MY_VERY_LONG_ORGANISATION_OPENAI_KEY_2024"]
 )
 def test_ordinary_variable_names_are_not_taken_for_keys(config_path: Path, name: str) -> None:
-    assert load(written(config_path, GOOD.replace("WORK_KEY", name))).config.providers["work"].api_key_env == name
+    assert load_config(written(config_path, GOOD.replace("WORK_KEY", name))).config.providers["work"].api_key_env == name
 
 
 @pytest.mark.parametrize("file", ["/home/me/.keys/openai-2024-production-key", "~/key", "openai-production-key-2024"])
 def test_ordinary_file_names_are_not_taken_for_keys(config_path: Path, file: str) -> None:
     text = GOOD.replace("api_key_env: WORK_KEY", f"api_key_file: {file}")
-    assert load(written(config_path, text)).config.providers["work"].api_key_file == file
+    assert load_config(written(config_path, text)).config.providers["work"].api_key_file == file
 
 
 def test_shared_settings_by_anchor_are_allowed(config_path: Path) -> None:
     text = "providers:\n  a: &a\n    model: m\n    base_url: http://h/v1\n  b:\n    <<: *a\n    model: n\n"
-    assert load(written(config_path, text)).config.providers["b"] == ProviderConfig(base_url="http://h/v1", model="n")
+    assert load_config(written(config_path, text)).config.providers["b"] == ProviderConfig(base_url="http://h/v1", model="n")
 
 
 @pytest.mark.parametrize("merge", [False, True])
@@ -224,7 +224,7 @@ def test_an_alias_bomb_is_refused_at_once(config_path: Path, merge: bool) -> Non
 
 
 def test_an_alias_that_holds_itself_ends_in_a_line(config_path: Path) -> None:
-    assert load(written(config_path, "x: &x [*x]\n")).warnings != ()
+    assert load_config(written(config_path, "x: &x [*x]\n")).warnings != ()
     assert line_of(written(config_path, "providers: &x\n  a: *x\n")).startswith("FILE: ")
 
 
@@ -232,7 +232,7 @@ def test_an_alias_that_holds_itself_ends_in_a_line(config_path: Path) -> None:
 class TestOnUnix:
     def test_what_its_group_can_change_is_a_warning(self, config_path: Path) -> None:
         written(config_path, GOOD).chmod(0o664)
-        assert load().warnings == (f"{config_path} can be changed by its group; run `chmod 600 {config_path}`",)
+        assert load_config().warnings == (f"{config_path} can be changed by its group; run `chmod 600 {config_path}`",)
 
     def test_what_everybody_can_change_is_refused(self, config_path: Path) -> None:
         written(config_path, GOOD).chmod(0o666)
@@ -260,9 +260,9 @@ class TestOnUnix:
     def test_a_symlink_is_followed_and_a_dangling_one_is_a_warning(self, config_path: Path, tmp_path: Path) -> None:
         target = tmp_path / "dotfiles.yaml"
         config_path.symlink_to(target)
-        assert load().warnings == (f"{config_path} is a symlink to a file that does not exist; using defaults",)
+        assert load_config().warnings == (f"{config_path} is a symlink to a file that does not exist; using defaults",)
         written(target, GOOD)
-        assert load().config.provider == "work"
+        assert load_config().config.provider == "work"
 
     def test_a_loop_of_symlinks_is_one_line(self, config_path: Path) -> None:
         config_path.symlink_to(config_path)
@@ -281,9 +281,9 @@ class TestOnUnix:
         code = (
             "import os, sys, pathlib\n"
             "from neocode.errors import ConfigError\n"
-            "from neocode import configfile\n"
+            "from neocode.config.file import load_config\n"
             "os.geteuid() or os.setuid(65534)\n"
-            "try:\n    configfile.load(pathlib.Path(sys.argv[1]))\n"
+            "try:\n    load_config(pathlib.Path(sys.argv[1]))\n"
             "except ConfigError as error:\n    print(error.one_line())\n"
         )
         done = subprocess.run(
@@ -306,7 +306,7 @@ def test_any_bytes_end_in_a_configuration_or_a_line(config_path: Path, data: byt
     written(config_path, data)
     line = ""
     try:
-        loaded = load()
+        loaded = load_config()
     except ConfigError as error:
         line = error.one_line()
     else:

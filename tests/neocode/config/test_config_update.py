@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neocode.configfile import HEADER, load, update
+from neocode.config.file import HEADER, load_config, update_config
 from neocode.errors import ConfigError, UsageError
-from neocode.yamledit import edited
-from neocode.yamltext import dump, parse
+from neocode.config.yamledit import edited
+from neocode.config.yamltext import dump, parse
 
 BEFORE = """\
 %YAML 1.2
@@ -118,12 +118,12 @@ def test_a_file_in_flow_style_is_laid_out_anew_with_its_comment() -> None:
 def test_windows_line_ends_are_kept(config_path: Path) -> None:
     text = BEFORE.replace("\n", "\r\n")
     config_path.write_bytes(text.encode())
-    update(use("work"))
+    update_config(use("work"))
     assert read(config_path) == text.replace("provider:   home", "provider:   work")
 
 
 def test_the_first_write_makes_a_private_file(config_path: Path) -> None:
-    loaded = update(lambda data: data.update(ask={"max_concurrent": 2}))
+    loaded = update_config(lambda data: data.update(ask={"max_concurrent": 2}))
     assert loaded.config.ask.max_concurrent == 2
     assert read(config_path) == HEADER + "ask:\n  max_concurrent: 2\n"
     if sys.platform != "win32":
@@ -133,7 +133,7 @@ def test_the_first_write_makes_a_private_file(config_path: Path) -> None:
 def test_a_write_narrows_the_mode_and_reports_unknown_keys(config_path: Path) -> None:
     config_path.write_text(BEFORE)
     config_path.chmod(0o644)
-    warnings = update(use("work")).warnings
+    warnings = update_config(use("work")).warnings
     assert [line.removeprefix(f"{config_path}: ") for line in warnings] == [
         "unknown key providers.home.future_key",
         "unknown key unknown",
@@ -153,7 +153,7 @@ def test_a_write_narrows_the_mode_and_reports_unknown_keys(config_path: Path) ->
 def test_what_would_not_load_is_not_written(config_path: Path, mutate: Any) -> None:
     config_path.write_text(BEFORE)
     with pytest.raises(ConfigError):
-        update(mutate)
+        update_config(mutate)
     assert read(config_path) == BEFORE
 
 
@@ -164,13 +164,13 @@ def test_a_mutation_that_raises_leaves_the_file_alone(config_path: Path) -> None
 
     config_path.write_text(BEFORE)
     with pytest.raises(UsageError):
-        update(mutate)
+        update_config(mutate)
     assert read(config_path) == BEFORE
 
 
 def test_a_wrong_value_can_be_mended_by_an_update(config_path: Path) -> None:
     config_path.write_text("provider: gone\n")
-    assert update(use("offline")).config.provider == "offline"
+    assert update_config(use("offline")).config.provider == "offline"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="symlinks need a privilege there")
@@ -180,7 +180,7 @@ def test_a_symlink_stays_and_its_target_is_written(config_path: Path, tmp_path: 
     target.parent.mkdir()
     target.write_text(BEFORE)
     config_path.symlink_to(target)
-    update(use("work"))
+    update_config(use("work"))
     assert config_path.is_symlink()
     assert "provider:   work" in read(target)
     assert sorted(path.name for path in target.parent.iterdir()) == ["neocode.yaml"]
@@ -188,14 +188,14 @@ def test_a_symlink_stays_and_its_target_is_written(config_path: Path, tmp_path: 
 
 CHILD = """
 import os, sys
-from neocode.configfile import update
+from neocode.config.file import update_config
 from neocode.errors import NeocodeError
 name, times = sys.argv[1], int(sys.argv[2])
 def mutate(data):
     data.setdefault("providers", {})[name] = {"base_url": "http://h/v1", "model": str(number)}
 try:
     for number in range(times):
-        update(mutate)
+        update_config(mutate)
         print(number, flush=True)
 except NeocodeError as error:
     print(error.one_line())
@@ -212,11 +212,11 @@ def test_two_writers_at_once_lose_nothing(config_path: Path) -> None:
     writers = [child(name, 12) for name in ("one", "two")]
     seen: set[str] = set()
     while any(writer.poll() is None for writer in writers):
-        seen |= set(load().config.providers)  # a reader never meets half a file
+        seen |= set(load_config().config.providers)  # a reader never meets half a file
     for writer in writers:
         output, _ = writer.communicate(timeout=30)
         assert output.split() == [str(number) for number in range(12)]
-    assert {name: entry.model for name, entry in load().config.providers.items()} == {"one": "11", "two": "11"}
+    assert {name: entry.model for name, entry in load_config().config.providers.items()} == {"one": "11", "two": "11"}
 
 
 @pytest.fixture
@@ -250,7 +250,7 @@ def test_a_writer_killed_in_the_middle_leaves_the_old_file_and_no_lock(
     killed.send_signal(signal.SIGKILL)
     killed.wait(timeout=10)
     started = time.monotonic()
-    update(use("work"))
+    update_config(use("work"))
     assert time.monotonic() - started < 4  # it did not wait for the dead one's lock
     assert "provider:   work" in read(config_path)
     assert list(config_path.parent.glob(".config.yaml.*")) == []
@@ -263,7 +263,7 @@ def test_a_writer_that_hangs_is_named_after_a_while(
     assert killed.stdout is not None
     assert killed.stdout.readline() == "writing\n"
     with pytest.raises(ConfigError, match="held by another neocode command"):
-        update(use("work"))
+        update_config(use("work"))
     assert read(config_path) == BEFORE
 
 
@@ -284,14 +284,14 @@ def test_no_space_left_is_one_line(config_path: Path, monkeypatch: pytest.Monkey
     opened = os.open("/dev/full", os.O_WRONLY)
     monkeypatch.setattr("tempfile.mkstemp", lambda *arguments: (opened, str(config_path.parent / "none")))
     with pytest.raises(ConfigError, match="no space left on device"):
-        update(use("work"))
+        update_config(use("work"))
     assert read(config_path) == BEFORE
 
 
 def test_a_home_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError) as caught:
-        update(use("offline"), tmp_path / "file" / "config.yaml")
+        update_config(use("offline"), tmp_path / "file" / "config.yaml")
     assert "\n" not in caught.value.one_line()
 
 

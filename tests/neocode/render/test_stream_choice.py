@@ -100,7 +100,7 @@ def test_what_the_encoding_lacks_becomes_a_question_mark(encoding: str) -> None:
 def test_importing_the_renderer_brings_nothing_heavy() -> None:
     heavy = ["markdown_it", "wcwidth", "ruamel", "asyncio", "prompt_toolkit", "openai", "difflib", "argparse"]
     code = (
-        "import sys, neocode.render.answer, neocode.render.stream, neocode.render.summary, neocode.configfile\n"
+        "import sys, neocode.render.answer, neocode.render.stream, neocode.render.summary, neocode.config.file\n"
         f"print([name for name in {heavy!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)

@@ -1,4 +1,4 @@
-"""Dotted keys of the configuration (`context.ask.retain_turns`), typed by the structs of `config.py`.
+"""Dotted keys of the configuration (`context.ask.retain_turns`), typed by the structs of `neocode.config`.
 
 Invariant: a key resolves only to a place that the structs know; a provider's name may hold dots itself.
 """

@@ -1,7 +1,7 @@
 """config.yaml as types. Invariants: an unknown key is a warning, a wrong value an error that names file and key;
 no secret is ever in here, only the name of the variable or file that holds it.
 
-The file itself is `neocode/configfile.py`; what the values may be beyond their types is `neocode/configcheck.py`.
+The file itself is `neocode/config/file.py`; what the values may be beyond their types is `neocode/config/check.py`.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ HEADER = "# NeoCode Shell: settings. Keys are never in here, only the names of t
 Mutate = Callable[[MutableMapping[str, Any]], None]
 
 
-def load(path: Path | None = None) -> LoadedConfig:
+def load_config(path: Path | None = None) -> LoadedConfig:
     """The configuration at `path` (default `~/.neocode/config.yaml`); all defaults when there is none.
 
     Raises:
@@ -40,19 +40,19 @@ def load(path: Path | None = None) -> LoadedConfig:
     return _checked(text, str(path), warnings)
 
 
-def update(mutate: Mutate, path: Path | None = None) -> LoadedConfig:
+def update_config(mutate: Mutate, path: Path | None = None) -> LoadedConfig:
     """Apply `mutate` to the file's mapping and replace the file; returns the new configuration.
 
     `mutate` sees plain dicts and may raise to leave the file alone. A symlink is kept and its target written, as
     people who keep their dotfiles elsewhere expect; the target must be theirs.
 
     Raises:
-        ConfigError: as `load`, or the file cannot be written; the old file is then as it was.
+        ConfigError: as `load_config`, or the file cannot be written; the old file is then as it was.
     """
     path = path or paths.config_file()
     paths.ensure_private_dir(path.parent)
     from neocode.filewrite import locked, replace_file
-    from neocode.yamledit import edited
+    from neocode.config.yamledit import edited
 
     with locked(path.with_name(LOCK_NAME)):
         target = _target(path)
@@ -67,8 +67,8 @@ def update(mutate: Mutate, path: Path | None = None) -> LoadedConfig:
 
 
 def _checked(text: str, source: str, warnings: tuple[str, ...]) -> LoadedConfig:
-    from neocode.configcheck import check
-    from neocode.yamltext import parse  # brings ruamel.yaml: 15 ms, only where there is a file
+    from neocode.config.check import check
+    from neocode.config.yamltext import parse  # brings ruamel.yaml: 15 ms, only where there is a file
 
     loaded = from_mapping(parse(text, source), source)
     check(loaded.config, source)

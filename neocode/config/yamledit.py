@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from neocode.errors import ConfigError
-from neocode.yamltext import commented, compose, dump, parse
+from neocode.config.yamltext import commented, compose, dump, parse
 
 Mutate = Callable[[MutableMapping[str, Any]], None]
 

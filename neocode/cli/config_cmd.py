@@ -50,9 +50,9 @@ def _get(args: argparse.Namespace) -> None:
 
 
 def _set(args: argparse.Namespace) -> None:
-    from neocode.config.file import load_config
     from neocode.cli.settings import change, show
     from neocode.config import Config
+    from neocode.config.file import load_config
     from neocode.config.keys import parse_value, plain, put_value, resolve, value_at
 
     # only a provider's key needs the file: a file with a wrong value must be mendable from here

@@ -16,9 +16,9 @@ from secrets import token_hex
 from typing import Any, BinaryIO
 
 from neocode import facts
-from neocode.config.file import load_config
 from neocode.ask.types import TERMINAL_DIAGNOSIS, AskEvent, AskParams
 from neocode.cli.connect import gateway
+from neocode.config.file import load_config
 from neocode.errors import DiagnosisFailed, NeocodeError, UsageError
 from neocode.gateway.answers import AskStream
 from neocode.gateway.client import GatewayClient

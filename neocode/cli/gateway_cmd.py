@@ -49,8 +49,8 @@ def run(args: argparse.Namespace) -> int:
 
 async def _serve(args: argparse.Namespace) -> int:
     """The daemon: what only it needs is imported here."""
-    from neocode.config.file import load_config
     from neocode.ask.service import open_ask_service
+    from neocode.config.file import load_config
     from neocode.gateway.daemon import run_daemon
     from neocode.providers.registry import make_provider
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from neocode.config import OFFLINE, Config, LoadedConfig, ProviderConfig
-from neocode.errors import NeocodeError, UsageError
 from neocode.config.yamledit import Mutate
+from neocode.errors import NeocodeError, UsageError
 
 RELOAD_SEC = 3.0  # local work; a gateway that takes longer is stuck, and the file is written already
 

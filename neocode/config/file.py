@@ -51,8 +51,8 @@ def update_config(mutate: Mutate, path: Path | None = None) -> LoadedConfig:
     """
     path = path or paths.config_file()
     paths.ensure_private_dir(path.parent)
-    from neocode.filewrite import locked, replace_file
     from neocode.config.yamledit import edited
+    from neocode.filewrite import locked, replace_file
 
     with locked(path.with_name(LOCK_NAME)):
         target = _target(path)

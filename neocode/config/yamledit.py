@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from neocode.errors import ConfigError
 from neocode.config.yamltext import commented, compose, dump, parse
+from neocode.errors import ConfigError
 
 Mutate = Callable[[MutableMapping[str, Any]], None]
 

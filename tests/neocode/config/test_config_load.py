@@ -200,7 +200,9 @@ def test_a_key_in_place_of_a_variables_name_is_refused_and_not_repeated(config_p
     "name", ["OPENAI_API_KEY", "OPENAI_API_KEY_2", "openai_key", "K", "MY_VERY_LONG_ORGANISATION_OPENAI_KEY_2024"]
 )
 def test_ordinary_variable_names_are_not_taken_for_keys(config_path: Path, name: str) -> None:
-    assert load_config(written(config_path, GOOD.replace("WORK_KEY", name))).config.providers["work"].api_key_env == name
+    assert (
+        load_config(written(config_path, GOOD.replace("WORK_KEY", name))).config.providers["work"].api_key_env == name
+    )
 
 
 @pytest.mark.parametrize("file", ["/home/me/.keys/openai-2024-production-key", "~/key", "openai-production-key-2024"])
@@ -211,7 +213,9 @@ def test_ordinary_file_names_are_not_taken_for_keys(config_path: Path, file: str
 
 def test_shared_settings_by_anchor_are_allowed(config_path: Path) -> None:
     text = "providers:\n  a: &a\n    model: m\n    base_url: http://h/v1\n  b:\n    <<: *a\n    model: n\n"
-    assert load_config(written(config_path, text)).config.providers["b"] == ProviderConfig(base_url="http://h/v1", model="n")
+    assert load_config(written(config_path, text)).config.providers["b"] == ProviderConfig(
+        base_url="http://h/v1", model="n"
+    )
 
 
 @pytest.mark.parametrize("merge", [False, True])

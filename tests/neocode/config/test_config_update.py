@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neocode.config.file import HEADER, load_config, update_config
-from neocode.errors import ConfigError, UsageError
 from neocode.config.yamledit import edited
 from neocode.config.yamltext import dump, parse
+from neocode.errors import ConfigError, UsageError
 
 BEFORE = """\
 %YAML 1.2

@@ -67,7 +67,45 @@ def diag(quick: bool) -> list[Figure]:
     ]
 
 
-SUITES: dict[str, Callable[[bool], list[Figure]]] = {"diag": diag}
+def shell(quick: bool) -> list[Figure]:
+    """What the proxy costs a shell: bash alone, under script(1), under the bare pump, under `neocode shell`."""
+    from bench_lib import shell as bench
+
+    got = bench.measure(quick)
+    figures = []
+    for text in got.passes:
+        for subject in bench.SUBJECTS:
+            figures.append(Figure(f"{text}: {subject}", got.speed(text, subject), "MiB/s"))
+        for subject in ("pump", "neocode"):
+            ratio = got.speed_ratio(text, subject, "script")
+            figures.append(Figure(f"{text}: {subject} / script", ratio, "x", 0.95, at_least=True))
+        base = got.cpu(text, "script")
+        figures.append(Figure(f"{text}: script, its own CPU", base, "s/GiB"))
+        for subject in ("pump", "neocode"):
+            figures.append(
+                Figure(f"{text}: {subject}, its own CPU", got.cpu(text, subject), "s/GiB", round(2 * base, 2))
+            )
+    for name, keys in (("idle", got.idle), ("flood", got.flood)):
+        for percent, room in ((50, 0.3), (99, 3.0)):
+            values = {subject: bench.percentile(keys[subject], percent) * 1000 for subject in bench.SUBJECTS}
+            for subject in bench.SUBJECTS:
+                aim = round(values["script"] + room, 3) if subject in ("pump", "neocode") else None
+                figures.append(Figure(f"echo of a key, {name}, p{percent}: {subject}", values[subject], "ms", aim))
+    python = bench.median(got.python) * 1000
+    for subject in bench.SUBJECTS:
+        figures.append(Figure(f"first prompt: {subject}", bench.median(got.prompts[subject]) * 1000, "ms"))
+    return [
+        *figures,
+        Figure("python -I -S -c pass", python, "ms"),
+        Figure("first prompt: added by neocode", got.added_prompt() * 1000, "ms", round(4 * python, 1)),
+        *(Figure(f"RSS at the prompt: {subject}", got.resident[subject], "MiB") for subject in ("script", "pump")),
+        Figure("RSS at the prompt: neocode", got.resident["neocode"], "MiB", 40.0),
+        Figure("terminal stalled 2 s: bytes lost", got.lost, "", 0.0),
+        Figure("terminal stalled 2 s: memory", got.grown, "MiB", 1.0),
+    ]
+
+
+SUITES: dict[str, Callable[[bool], list[Figure]]] = {"diag": diag, "shell": shell}
 
 
 def main() -> int:

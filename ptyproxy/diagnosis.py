@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ptyproxy import policy
-from ptyproxy.messages import Ask, Block, Done, Failed, FromControl, Stop, ToControl
+from ptyproxy.messages import AllowAutomatic, Ask, Block, Done, Failed, FromControl, Stop, ToControl
 from ptyproxy.notices import Notices
 from ptyproxy.ports import Answer, Finding
 from ptyproxy.records import CommandRecord, Output
@@ -100,7 +100,7 @@ class Diagnosis:
 
     def command_ended(self, record: CommandRecord, *, hidden: bool) -> None:
         """A command ended; `hidden`: its line was typed with a leading space."""
-        if policy.program_of(record.command or "") in self._settings.ours:
+        if self.is_ours(record.command or ""):
             return
         self._last = record
         if record.exit_code in policy.NO_FAULT_CODES or record.exit_code is None:
@@ -152,10 +152,20 @@ class Diagnosis:
             self._fix = 0
             self._insert("")
 
-    def requested(self) -> None:
-        """`neocode diag` from another terminal, or typed here."""
+    def requested(self, before: CommandRecord | None = None) -> None:
+        """`neocode diag` from another terminal, or typed here: then it is about the command `before` it."""
         if self._running is None:
-            self.ask_about(self._target())
+            self.ask_about(before or self._target())
+
+    def switch(self, auto: bool) -> None:
+        """`neocode diag auto on|off`, which is also what the user says of a remote provider."""
+        self.auto = auto
+        self._consent_told = False
+        self._post(AllowAutomatic(auto))
+
+    def is_ours(self, command: str) -> bool:
+        """Whether a command line is one of ours, which is never what a diagnosis is about."""
+        return policy.program_of(command) in self._settings.ours
 
     def ask_about(self, record: CommandRecord | None) -> None:
         """A diagnosis that somebody asked for; an automatic one that runs is replaced."""

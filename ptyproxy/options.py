@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ptyproxy.integration.base import control_letter
-
 
 class Options(NamedTuple):
     """`shell`: the program's path, run with `arguments`. `hotkey`: `ctrl-g` or another one. `ring_bytes`: how much
@@ -26,6 +24,5 @@ class Options(NamedTuple):
 
 
 def hotkey_byte(hotkey: str) -> int:
-    """The control character that the hotkey sends, -1 for none."""
-    letter = control_letter(hotkey)
-    return ord(letter.upper()) & 0x1F if letter else -1
+    """The control character that a hotkey as the configuration takes it (`ctrl-` and a letter) sends."""
+    return ord(hotkey[-1]) & 0x1F

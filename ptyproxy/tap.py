@@ -34,6 +34,7 @@ NEAR_COMMANDS = 5  # what a first `@ai` turn is told of the past
 SCREEN_BYTES = 32 * 1024  # "the recent screen" when there is no record
 FLUSH_KEYS_SEC = 0.05  # an Escape that nothing follows
 ASK_WORD = "@ai"
+START_ANYWAY_SEC = 1.0  # a shell without marks never says that its prompt is there
 
 
 class ShellTap:
@@ -62,11 +63,13 @@ class ShellTap:
         self._hidden = False  # the line began with a space
         self._ended = False  # a command has ended and its new prompt has not begun
         self._nonce = b""
+        self._start_by: float | None = clock() + START_ANYWAY_SEC
+        self._told_busy = False
         self._piecewise = False  # input goes to the child by whole pieces: one was begun in the `@ai` mode
         self.prompt_span = (0, 0)  # the newest prompt, in the stream: from its begin mark to its end mark
         self.mode: Mode | None = None  # the `@ai` mode, once it was entered
         self.on_state: Callable[[], None] = lambda: None
-        self.on_prompt: Callable[[], None] = lambda: None
+        self.on_start: Callable[[], None] = lambda: None  # the first prompt shows, or there will be no mark of it
         self.on_mode: Callable[[], None] | None = None  # enters the `@ai` mode
 
     def attach(self, notices: Notices, diagnosis: Diagnosis, nonce: str) -> None:
@@ -124,7 +127,6 @@ class ShellTap:
 
     def tick(self) -> float | None:
         """Messages of the control thread, and whatever is due."""
-        busy = self.diagnosis.busy
         for message in self._receive():
             if isinstance(message, Notified):
                 self._notified(message.action)
@@ -132,7 +134,10 @@ class ShellTap:
                 self.diagnosis.receive(message)
             elif self.mode is not None:
                 self.mode.receive(message)
-        if self.diagnosis.busy != busy:
+        if self._start_by is not None and self._clock() >= self._start_by:
+            self._start()
+        if self.diagnosis.busy != self._told_busy:
+            self._told_busy = self.diagnosis.busy
             self.on_state()
         if self._keys_at is not None and self._clock() - self._keys_at >= FLUSH_KEYS_SEC:
             self._keys_at = None
@@ -140,6 +145,8 @@ class ShellTap:
         waits = [self.diagnosis.tick(), self.notices.tick(), None if self._keys_at is None else FLUSH_KEYS_SEC]
         if self.mode is not None:
             waits.append(self.mode.tick())
+        if self._start_by is not None:
+            waits.append(max(0.0, self._start_by - self._clock()))
         due = [wait for wait in waits if wait is not None]
         return min(due) if due else None
 
@@ -251,9 +258,14 @@ class ShellTap:
             self.prompt_span = (self.prompt_span[0], event.start)
             if self.mode is not None:
                 self.mode.prompt_ended()
-            self.on_prompt()
+            self._start()
         elif isinstance(event, HotkeyPressed):
             self.diagnosis.hotkey(event.fields.get("line", "other"))
+
+    def _start(self) -> None:
+        if self._start_by is not None:
+            self._start_by = None
+            self.on_start()
 
     def _command_ended(self, record: CommandRecord) -> None:
         words = (record.command or "").split(None, 1)
@@ -272,12 +284,20 @@ class ShellTap:
 
     def _notified(self, action: str) -> None:
         if action == "diagnose":
-            self.diagnosis.requested()
+            self.diagnosis.requested(self._before_ours())
         elif action == "idm_enter" and self.on_mode is not None:
             self.on_mode()
         elif action in ("auto_on", "auto_off"):
-            self.diagnosis.auto = action == "auto_on"
+            self.diagnosis.switch(action == "auto_on")
             self.on_state()
+
+    def _before_ours(self) -> CommandRecord | None:
+        """The command before `neocode diag`, when that is what was typed here and runs now."""
+        running = self.capture.running
+        if running is None or not self.diagnosis.is_ours(running.command or ""):
+            return None
+        others = [one for one in self.capture.records if not self.diagnosis.is_ours(one.command or "")]
+        return others[-1] if others else None
 
     # -- findings
 

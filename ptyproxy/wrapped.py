@@ -69,18 +69,13 @@ class WrappedShell:
         )
         self.tap.attach(notices, diagnosis, session.nonce)
         self.tap.on_state = self._publish
-        self.tap.on_prompt = self._prompted
+        self.tap.on_start = self.control.start  # now there is time for what is heavy
         self.tap.on_mode = self._enter_mode
         self.pump.tap = self.tap
         self._publish()
 
     def _cols(self) -> int:
         return self._terminal.size().cols
-
-    def _prompted(self) -> None:
-        """The first prompt shows: now there is time for what is heavy."""
-        self.tap.on_prompt = _nothing
-        self.control.start()
 
     def _enter_mode(self) -> None:
         """The `@ai` mode is wanted; its modules are imported now."""
@@ -129,10 +124,6 @@ class WrappedShell:
         if resets and self._terminal.is_tty:
             self.pump.show(resets)
         self.control.close()
-
-
-def _nothing() -> None:
-    """In the place of a callback that has done its work."""
 
 
 def _cwd() -> str | None:

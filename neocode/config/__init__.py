@@ -87,9 +87,11 @@ class DiagConfig(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ShellConfig(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The wrapped shell. `hotkey` is `ctrl-` and a letter; `ring_kib` is how much of its output is remembered."""
+    """The wrapped shell. `hotkey`: `ctrl-` and a letter that is no key of the terminal's own; `ring_kib` is how much of
+    its output is remembered.
+    """
 
-    hotkey: Annotated[str, msgspec.Meta(pattern=r"^ctrl-[abd-hk-lnopqr-y]$")] = "ctrl-g"
+    hotkey: Annotated[str, msgspec.Meta(pattern=r"^ctrl-[abe-hklnoprt-y]$")] = "ctrl-g"
     ring_kib: Annotated[int, msgspec.Meta(ge=64, le=65536)] = 1024
 
 

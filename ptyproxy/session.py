@@ -15,6 +15,7 @@ from typing import NamedTuple
 NONCE_FILE = "nonce"
 SHOW_ORDER = "show"
 LINE_ORDER = "line"
+STATUS_FILE = "status"  # for `neocode doctor`: name=value lines
 _NAME = re.compile(r"shell-(\d{1,10})-\d{1,6}-[0-9a-f]{8}")
 
 

@@ -5,6 +5,7 @@ Invariant: `close` ends what was started here and undoes the terminal modes that
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -19,7 +20,7 @@ from ptyproxy.notices import Notices
 from ptyproxy.options import Options, hotkey_byte
 from ptyproxy.policy import ANSWERING_PROGRAMS, Settings
 from ptyproxy.ports import MakeAssistant
-from ptyproxy.session import LINE_ORDER, Session
+from ptyproxy.session import LINE_ORDER, STATUS_FILE, Session
 from ptyproxy.tap import ShellTap
 
 if sys.platform != "win32":
@@ -45,6 +46,7 @@ class WrappedShell:
         self._session = session
         self._plan = plan
         self._terminal = terminal
+        self._status = ""
         self._started_at = time.time()
         self._tty = _tty_name()
         self.pump = pump
@@ -98,6 +100,24 @@ class WrappedShell:
 
     def _publish(self) -> None:
         self.control.post(Publish(self.state()))
+        self._write_status()
+
+    def _write_status(self) -> None:
+        """What the doctor wants to know, also when no gateway runs."""
+        plan, facts = self._plan, self.capture.facts
+        status: dict[str, object] = {
+            "path": plan.command.path,
+            "kind": plan.kind,
+            "integrated": int(plan.integrated),
+            "reason": plan.reason,
+            "seen": int(self.capture.authenticated),
+            **{name: facts[name] for name in ("shell", "hotkey", "hooks") if name in facts},
+        }
+        text = "".join(f"{name}={value}\n" for name, value in status.items())
+        if text != self._status:
+            self._status = text
+            with contextlib.suppress(OSError):
+                self._session.write(STATUS_FILE, text.encode("utf-8", "surrogateescape"))
 
     def state(self) -> Mapping[str, object]:
         """The shell's state as the gateway knows it (protocol, section 5)."""

@@ -46,7 +46,9 @@ class Pump:
         self._signals = signals or SignalPipe()
         if self._owns_signals:
             self._signals.install()
-        self._poller = Poller()
+        # one set of descriptors while output flows and one while the terminal takes none: changing a single set with
+        # every short write would cost four system calls each time
+        self._flowing, self._stalled = Poller(), Poller()
         self._out = TerminalWriter(terminal.out_fd, terminal.out_blocks)
         self._output = ChildOutput(pty, self._out, self._tap)
         self._to_child = bytearray()
@@ -59,7 +61,7 @@ class Pump:
         self._size = self._child_size = terminal.exact_size()
         self.size_held = False  # the tap draws on the screen: the child must not, see `release_size`
         self.input_held = False  # the tap takes no more keys just now
-        self._watched = (0, 0, 0)
+        self._watched = (-1, -1)
 
     # -- for the rest of the proxy, on the main thread unless said otherwise
 
@@ -101,21 +103,26 @@ class Pump:
     def run(self) -> int:
         """Move bytes until the shell ends or the terminal is gone; return the exit status."""
         try:
-            self._poller.watch(self._signals.fd, READ)
+            for poller in (self._flowing, self._stalled):
+                poller.watch(self._signals.fd, READ)
+            self._stalled.watch(self.terminal.out_fd, WRITE)
             self._resize()  # a change between the spawn and our handler went unnoticed
             self._take_signals()
             while self._status is None and not (self._fatal_signal or self._hung_up or self._out.gone):
                 self._turn()
             return self._end()
         finally:
-            self._poller.close()
+            self._flowing.close()
+            self._stalled.close()
             if self._owns_signals:
                 self._signals.close()
 
     def _turn(self) -> None:
         """One wake-up: whatever is ready, once each, so that no side can starve another."""
+        timeout = self._timeout()
         self._watch()
-        for fd, events in self._poller.wait(self._timeout()):
+        poller = self._stalled if self._out.pending else self._flowing
+        for fd, events in poller.wait(timeout):
             if fd == self.pty.fd:
                 if events & WRITE:
                     self._flush_child()
@@ -130,18 +137,14 @@ class Pump:
 
     def _watch(self) -> None:
         """Say what to wait for next, from what is pending where."""
-        held = self.input_held and self.tap is not None
-        reading = READ if self._stdin_open and len(self._to_child) < PENDING_INPUT and not held else 0
-        out = WRITE if self._out.pending else 0
-        master = 0
-        if not self._output.closed:
-            master = (0 if out else READ) | (WRITE if self._to_child else 0)
-        wanted = (reading, master, out)
-        if wanted != self._watched:
-            self._watched = wanted
-            self._poller.watch(self.terminal.in_fd, reading)
-            self._poller.watch(self.pty.fd, master)
-            self._poller.watch(self.terminal.out_fd, out)
+        reading = READ if self._stdin_open and len(self._to_child) < PENDING_INPUT else 0
+        master = 0 if self._output.closed else (READ | WRITE if self._to_child else READ)
+        if (reading, master) != self._watched:
+            self._watched = (reading, master)
+            self._flowing.watch(self.pty.fd, master)
+            self._stalled.watch(self.pty.fd, master & WRITE)
+            self._flowing.watch(self.terminal.in_fd, reading)
+            self._stalled.watch(self.terminal.in_fd, reading)
 
     def _timeout(self) -> float | None:
         """Do what is due; how long nothing else will be."""
@@ -149,7 +152,6 @@ class Pump:
         if self._output.closed:
             if time.monotonic() >= self._reopen_at:
                 self._output.closed = False
-                self._watch()
             else:
                 wait = REOPEN_SEC if wait is None else min(wait, REOPEN_SEC)
         if self._end_of_input is not None:

@@ -29,34 +29,32 @@ class TerminalWriter:
         """Write now what the terminal takes; the rest waits."""
         if self.pending:
             self.pending += data
-            return
-        taken = self._some(data)
-        if taken < len(data):
+        elif (taken := self._write(data)) < len(data):
             self.pending += memoryview(data)[taken:]
-            if self._blocks:
-                self.flush()
 
     def flush(self) -> None:
         """Write what waits, as far as the terminal takes it."""
-        while self.pending:
-            taken = self._some(self.pending)
-            if not taken:
-                return
-            del self.pending[:taken]
+        del self.pending[: self._write(self.pending)]
 
-    def _some(self, data: bytes | bytearray) -> int:
-        """Bytes taken by one write(2); 0 when it takes none now."""
+    def _write(self, data: bytes | bytearray) -> int:
+        """How many bytes were taken. A short write means that no more are for now."""
         try:
-            if self._blocks:
-                if not self._has_room():
-                    return 0
-                data = data[: select.PIPE_BUF]  # as much as a pipe that has room takes without waiting, pipe(7)
-            return os.write(self.fd, data)
+            return self._write_pieces(data) if self._blocks else os.write(self.fd, data)
         except BlockingIOError:
             return 0
         except OSError:
             self.gone = True
             return len(data)
+
+    def _write_pieces(self, data: bytes | bytearray) -> int:
+        """Pieces of the size that a pipe takes without waiting when it has room (pipe(7))."""
+        taken = 0
+        while taken < len(data) and self._has_room():
+            try:
+                taken += os.write(self.fd, memoryview(data)[taken : taken + select.PIPE_BUF])
+            except BlockingIOError:
+                break
+        return taken
 
     def _has_room(self) -> bool:
         return bool(select.select((), (self.fd,), (), 0)[1])

@@ -28,7 +28,7 @@ from neocode.ask.providers import MakeProvider, ProviderSlot
 from neocode.ask.run import AskRun
 from neocode.ask.session import begin
 from neocode.ask.stream import stream_answer
-from neocode.ask.types import AskParams, AskRefused, AskTicket, Emit, ProviderInfo, SessionInfo
+from neocode.ask.types import SESSION_ID_CHARS, AskParams, AskRefused, AskTicket, Emit, ProviderInfo, SessionInfo
 from neocode.config import Config, LoadedConfig
 from neocode.errors import ConfigError, NeocodeError, ProviderError
 from neocode.providers.base import AskRequest
@@ -39,7 +39,6 @@ STOP_TIMEOUT_SEC = 2.0  # that `cancel` waits for the provider call to be gone
 CLOSE_TIMEOUT_SEC = 6.0  # that `aclose` and `delete` wait for an ask to end; a provider's stream has 5 s to close
 SESSION_ASKS = 9  # one running and eight waiting in one conversation; a person types no faster
 TOTAL_ASKS = 256  # twice the gateway's connections
-SESSION_ID_CHARS = 128
 
 LoadConfig = Callable[[], LoadedConfig]
 _log = logging.getLogger("neocode.ask")
@@ -189,7 +188,7 @@ class AskService:
             raise AskRefused("the gateway is stopping", "ask again")
         _check_session_id(ask.session_id)
         if not ask.user_query.strip() and not (ask.context and ask.context.log.strip()):
-            raise AskRefused("the question is empty")
+            raise AskRefused("the question is empty", "ask something, or give a log")
         self._skills.check(ask.skills)
         waiting = [run for run in self._runs.values() if not run.closed]
         if len(waiting) >= TOTAL_ASKS:
@@ -289,7 +288,7 @@ async def _ended(runs: Iterable[AskRun], timeout: float) -> None:
 
 def _check_session_id(session_id: str) -> None:
     if len(session_id) > SESSION_ID_CHARS or not session_id.isprintable():
-        raise AskRefused(f"a session id has 1 to {SESSION_ID_CHARS} printable characters")
+        raise AskRefused(f"a session id has 1 to {SESSION_ID_CHARS} printable characters", "leave it out to get one")
 
 
 def _new_session_id() -> str:

@@ -14,7 +14,7 @@ import msgspec
 from neocode.ask.compaction import Summary
 from neocode.ask.tokens import cut_chars
 from neocode.ask.turn import Turn
-from neocode.ask.types import TERMINAL_DIAGNOSIS, AskParams, SessionInfo
+from neocode.ask.types import TERMINAL_DIAGNOSIS, AskParams
 from neocode.providers.base import AskContext, Message
 
 LOG_CHARS = 64 * 1024  # four times what our own clients send; the prompt's budget cuts further
@@ -59,16 +59,12 @@ class AskSession(msgspec.Struct, frozen=True, omit_defaults=True):
         """True until a first turn was answered; only then do `workdir` and `skills` of an ask count."""
         return not self.turns and not self.summary.turns
 
-    def info(self) -> SessionInfo:
-        """The session as `gateway.listSessions` shows it."""
-        return SessionInfo(self.id, self.title, rfc3339(self.created_at), rfc3339(self.updated_at))
-
 
 def begin(session: AskSession, ask: AskParams) -> tuple[AskSession, Turn]:
     """The session as this ask finds it, and its turn, still without an answer.
 
     A first ask sets the working directory and the skills, and with the skill `terminal-diagnosis` and no log its
-    `user_query` is the log (protocol page, section 4).
+    `user_query` is the log, as NeoCode's own clients send it.
     """
     context = ask.context or AskContext()
     question, log = ask.user_query, context.log

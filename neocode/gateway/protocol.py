@@ -7,31 +7,17 @@ encoded message is one line of valid UTF-8. Cutting a byte stream into such line
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from neocode.ask.types import AskEvent, AskParams
+from neocode.ask.types import SESSION_ID_CHARS, AskEvent
 from neocode.errors import NeocodeError
 
 JSONRPC = "2.0"
-MAX_SESSION_ID = 128  # characters; ids are names in tables, logs and screens, not storage
 MAX_STATE_BYTES = 7 * 1024  # 127 shells of this size still fit into one listShells answer
 MAX_PAYLOAD_BYTES = 64 * 1024  # of triggerAction; it waits in a shell's queue
 SUBJECT_ID = "local_admin"
-
-GatewayCode = Literal[
-    "invalid_frame",
-    "missing_required_field",
-    "invalid_action",
-    "unsupported_action",
-    "unauthorized",
-    "access_denied",
-    "resource_not_found",
-    "internal_error",
-    "timeout",
-]
-Role = Literal["", "shell", "cli", "tui"]
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -123,18 +109,6 @@ class ProviderParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class NoParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Params of a method that takes none."""
-
-
-Params = (
-    AuthenticateParams
-    | BindParams
-    | AskParams
-    | SessionParams
-    | CancelParams
-    | TriggerParams
-    | ProviderParams
-    | NoParams
-)
 
 
 class ErrorBody(msgspec.Struct, frozen=True):
@@ -238,6 +212,6 @@ def check_session_id(session_id: str, field: str = "params.session_id") -> str:
     """Return the id. Raises RpcError when it is empty, longer than 128 characters or not printable."""
     if not session_id:
         raise RpcError("missing_required_field", f"missing required field: {field}")
-    if len(session_id) > MAX_SESSION_ID or not session_id.isprintable():
+    if len(session_id) > SESSION_ID_CHARS or not session_id.isprintable():
         raise RpcError("invalid_action", f"invalid field: {field}")
     return session_id

@@ -36,8 +36,8 @@ class GatewayBroke(GatewayUnreachable):
 class Notification(msgspec.Struct, frozen=True):
     """What a shell is told to do: `action` as in triggerAction."""
 
-    action: str
-    session_id: str
+    action: str = ""
+    session_id: str = ""
     source_session_id: str = ""
     payload: dict[str, Any] | None = None
 
@@ -62,16 +62,9 @@ class _EventParams(msgspec.Struct, frozen=True):
     payload: _InnerEvent = _InnerEvent()
 
 
-class _NotificationParams(msgspec.Struct, frozen=True):
-    action: str = ""
-    session_id: str = ""
-    source_session_id: str = ""
-    payload: dict[str, Any] | None = None
-
-
 _message = msgspec.json.Decoder(_Message)
 _event = msgspec.json.Decoder(_EventParams)
-_notification = msgspec.json.Decoder(_NotificationParams)
+_notification = msgspec.json.Decoder(Notification)
 _id = msgspec.json.Decoder(str)
 
 
@@ -170,8 +163,7 @@ class Wire(asyncio.Protocol):
         if message.method == "gateway.event":
             self._on_event(_event.decode(message.params))
         elif message.method == "gateway.notification":
-            note = _notification.decode(message.params)
-            self._notifications.append(Notification(note.action, note.session_id, note.source_session_id, note.payload))
+            self._notifications.append(_notification.decode(message.params))
             self._notified.set()
         elif not message.method:
             self._on_answer(message)

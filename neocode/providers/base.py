@@ -13,7 +13,6 @@ import msgspec
 
 Role = Literal["system", "user", "assistant"]
 FinishReason = Literal["stop", "length"]
-ShellKind = Literal["bash", "zsh", "fish", "sh", "pwsh", "powershell", "cmd", ""]
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -27,10 +26,10 @@ class Message(msgspec.Struct, frozen=True):
 class AskContext(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """What the client knows and the daemon cannot. All text is already stripped and redacted by the client.
 
-    `log`: the captured output; `command`: the failed command line; `exit_code`: None when unknown; `shell`: the
-    user's shell kind, `os`: "linux" | "darwin" | "windows" plus free text after a space; `cwd`: directory;
-    `duration_ms`: milliseconds; `lang`: BCP 47 tag of the language to answer in; `near_commands`: names on the
-    user's PATH near the command not found, best first.
+    `log`: the captured output; `command`: the failed command line; `exit_code`: None when unknown; `shell`: the kind of
+    the user's shell, a value of `facts.SHELL_KINDS`; `os`: "linux" | "darwin" | "windows" plus free text after a space;
+    `cwd`: directory; `duration_ms`: milliseconds; `lang`: BCP 47 tag of the language to answer in; `near_commands`:
+    names on the user's PATH near the command not found, best first.
     """
 
     log: str = ""

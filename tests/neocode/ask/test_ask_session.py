@@ -75,4 +75,3 @@ def test_messages_alternate_and_always_end_with_an_answer() -> None:
 
 def test_times_are_rfc_3339() -> None:
     assert rfc3339(1714736530.9) == "2024-05-03T11:42:10Z"
-    assert EMPTY.info().created_at == "2024-05-03T11:42:10Z"

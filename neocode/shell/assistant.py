@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 QUESTION = "Why did this fail, and what should I do?"
 AUTO_SEC = 60.0
 MANUAL_SEC = 90.0
+FORGET_SEC = 1.0  # for the gateway to forget a talk; it does so by itself some time after we have left
 CLEANUP_SEC = 0.4  # of `close`, for sessions that are being deleted
 LEAVE_SEC = 0.5  # of `close`, for the connection
 MAX_LINE_CHARS = 400  # of an error; a person reads no longer line
@@ -111,7 +112,8 @@ class ShellAssistant:
     async def end_talk(self, talk: str) -> None:
         """See `Assistant.end_talk`."""
         self._talks.discard(talk)
-        await self._link.delete_session(talk)
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._link.delete_session(talk), FORGET_SEC)
 
     async def allow_automatic(self, allowed: bool) -> None:
         """See `Assistant.allow_automatic`. Returns at once; a diagnosis that follows knows of it."""

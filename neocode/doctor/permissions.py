@@ -1,0 +1,118 @@
+"""What of ours is on disk: can it be written, is it the user's alone, is the store whole. Nothing stays behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from neocode import paths
+from neocode.doctor.check import Check, Situation
+from neocode.errors import NeocodeError
+
+LOW_BYTES = 16 * 1024 * 1024  # logs, a store, sessions: a few MiB
+STORE_SEC = 1.0
+
+
+def permissions(situation: Situation) -> Iterator[Check]:
+    """Our home, what is in it, the token, the store."""
+    home = paths.home()
+    yield _writable(home)
+    yield from _private(home)
+    yield _token(Path(situation.token_file) if situation.token_file else paths.auth_file())
+    yield _store(paths.state_dir() / "ask.db")
+
+
+def _writable(home: Path) -> Check:
+    """Made by doing it: modes alone do not tell of read-only file systems, quotas and full disks."""
+    place = next((each for each in (paths.run_dir(), home, *home.parents) if each.is_dir()), home)
+    probe = place / f".neocode-doctor-{os.getpid()}"
+    try:
+        fd = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            os.write(fd, b"x" * 512)
+        finally:
+            os.close(fd)
+            os.unlink(probe)
+    except OSError as error:
+        do = "make room" if error.errno in (28, 122) else f"check owner, mode and mount, or set {paths.HOME_ENV}"
+        return Check("home", "broken", f"{place} cannot be written: {error.strerror}", do)
+    free = shutil.disk_usage(place).free
+    if free < LOW_BYTES:
+        return Check("home", "warn", f"{free // (1 << 20)} MiB are left at {place}", "make room")
+    return Check("home", "ok", str(home) if home.is_dir() else f"{home} will be made when it is needed")
+
+
+if sys.platform == "win32":
+
+    def _private(home: Path) -> Iterator[Check]:
+        """Under the user's profile the inherited ACL is the owner's already."""
+        yield Check("permissions", "ok", "inherited from your profile")
+
+else:
+
+    def _private(home: Path) -> Iterator[Check]:
+        wrong = []
+        for path, wanted in _ours(home):
+            try:
+                info = os.lstat(path)
+            except OSError:
+                continue
+            if info.st_uid != os.geteuid():
+                wrong.append((f"{path} belongs to uid {info.st_uid}", f"chown {os.geteuid()} {path}"))
+            elif stat.S_IMODE(info.st_mode) & ~wanted & 0o077:
+                wrong.append((f"{path} is open to others ({stat.S_IMODE(info.st_mode):o})", f"chmod {wanted:o} {path}"))
+        for what, do in wrong:
+            yield Check("permissions", "broken", what, do)
+        if not wrong:
+            yield Check("permissions", "ok", "what is ours is yours alone")
+
+    def _ours(home: Path) -> Iterator[tuple[Path, int]]:
+        """Our directories and files with the mode that they may have at most."""
+        yield home, 0o700
+        for name in ("run", "state", "logs"):
+            yield home / name, 0o700
+            try:
+                entries = sorted(os.scandir(home / name), key=lambda entry: entry.name)
+            except OSError:
+                continue
+            for entry in entries:
+                yield Path(entry.path), 0o700 if entry.is_dir(follow_symlinks=False) else 0o600
+        yield home / "auth.json", 0o600
+        yield home / "config.yaml", 0o644
+
+
+def _token(path: Path) -> Check:
+    from neocode.gateway.auth import TokenMissing, read_token
+
+    try:
+        read_token(path)
+    except TokenMissing:
+        return Check("token", "ok", f"no {path} yet; the gateway makes it")
+    except NeocodeError as error:
+        return Check("token", "broken", error.message, error.hint)
+    return Check("token", "ok", str(path))
+
+
+def _store(path: Path) -> Check:
+    """Read only: a damaged one is moved aside by the gateway, not by us."""
+    import sqlite3
+
+    if not path.exists():
+        return Check("store", "ok", f"no {path} yet")
+    try:
+        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=STORE_SEC)
+        try:
+            connection.execute("SELECT count(*) FROM sessions").fetchone()
+        finally:
+            connection.close()
+    except sqlite3.OperationalError as error:
+        return Check("store", "warn", f"{path}: {error}", "the gateway may be using it; else neocode gateway restart")
+    except sqlite3.DatabaseError as error:
+        return Check(
+            "store", "broken", f"{path} is damaged ({error})", "neocode gateway restart moves it aside and begins anew"
+        )
+    return Check("store", "ok", str(path))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
+from _thread import allocate_lock  # threading would cost the first prompt 4 ms
 from collections.abc import Callable
 
 if sys.platform != "win32":
@@ -40,7 +40,7 @@ class SignalPipe:
         self._old_handlers: dict[int, Callable[..., object] | int | None] = {}
         self._old_mask: set[int] | None = None
         self._old_wakeup = -1
-        self._closing = threading.Lock()  # a late `wake` must not write to whatever has the number by then
+        self._closing = allocate_lock()  # a late `wake` must not write to whatever has the number by then
 
     def __enter__(self) -> SignalPipe:
         self.install()

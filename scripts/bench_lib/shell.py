@@ -144,15 +144,12 @@ def first_prompt(env: dict[str, str], rounds: int) -> tuple[dict[str, list[float
 def stalled(session: ShellSession, path: Path) -> tuple[int, float]:
     """(bytes lost, MiB grown) when the terminal takes nothing for two seconds in the midst of output."""
     wanted = len(path.read_bytes().replace(b"\n", b"\r\n"))
-    session.run("stty -echo; printf 'QUIE''T'", b"QUIET")
-    session.read_until(PROMPT)
     before = session.resident_mib()
-    session.send(f"cat {path}; printf '\\001END\\001'\r".encode())
+    session.send(f"printf '\\001BEGIN\\001'; cat {path}; printf '\\001END\\001'\r".encode())
     time.sleep(STALL_SEC)
     grown = session.resident_mib() - before
+    session.read_until(b"\x01BEGIN\x01")
     count = session.read_until(END) - len(END)
-    session.read_until(PROMPT)
-    session.run("stty echo; printf 'LOU''D'", b"LOUD")
     session.read_until(PROMPT)
     return wanted - count, grown
 

@@ -64,7 +64,18 @@ def _encoding() -> Check:
         return Check(
             "locale", "warn", "LANG or LC_ALL names a locale that this system does not have", "see `locale -a`"
         )
-    name = locale.getpreferredencoding(False) if sys.platform == "win32" else locale.nl_langinfo(locale.CODESET)
+    name = _character_set()
     if name.lower().replace("-", "") not in ("utf8", "cp65001"):
         return Check("locale", "warn", f"the character set is {name}, not UTF-8", "set LANG to a UTF-8 locale")
     return Check("locale", "ok", "UTF-8")
+
+
+if sys.platform == "win32":
+
+    def _character_set() -> str:
+        return locale.getpreferredencoding(False)
+
+else:
+
+    def _character_set() -> str:
+        return locale.nl_langinfo(locale.CODESET)

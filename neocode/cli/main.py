@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 from typing import NoReturn
 
@@ -117,7 +118,9 @@ def open_missing_streams() -> None:
 
 
 def entry() -> NoReturn:
-    """The console script."""
+    """What `__main__` calls once we are imported; Ctrl-C raises KeyboardInterrupt from here on."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     open_missing_streams()
     code = guarded(sys.argv[1:])
     try:

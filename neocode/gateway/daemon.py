@@ -12,10 +12,11 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from neocode import __version__
 from neocode.ask.types import AskPort
-from neocode.errors import EXIT_OK
+from neocode.errors import EXIT_OK, ConfigError
 from neocode.gateway import transport
 from neocode.gateway.auth import load_or_create_token
 from neocode.gateway.client import GatewayAbsent
@@ -28,6 +29,7 @@ logger = logging.getLogger(__name__)
 IDLE_SEC = 300.0
 LOCK_WAIT_SEC = 5.0  # a predecessor that no longer accepts flushes for 2 s
 POLL_SEC = 0.05
+WATCH_SEC = 1.0  # between looks at our own socket; a starting client waits 5 s for it
 
 MakeAsk = Callable[[], Awaitable[AskPort]]
 
@@ -57,7 +59,7 @@ async def run_daemon(
             logger.info("a gateway is already running at %s (pid %s)", address, transport.lock_holder(address))
             return EXIT_OK
         try:
-            return await _serve(address, token_file, make_ask, stop, idle_timeout_sec, limits, version)
+            return await _serve(address, token_file, make_ask, stop, lock, idle_timeout_sec, limits, version)
         finally:
             lock.release()
 
@@ -67,6 +69,7 @@ async def _serve(
     token_file: Path,
     make_ask: MakeAsk,
     stop: asyncio.Event,
+    lock: transport.Lock,
     idle_timeout_sec: float,
     limits: Limits | None,
     version: str,
@@ -78,10 +81,12 @@ async def _serve(
         server = GatewayServer(ask, token, address=address, limits=limits, version=version)
         listener = await transport.listen(address, server.connection)
         logger.info("gateway %s listens at %s", version, address)
+        listening = asyncio.ensure_future(_keep_listening(listener, server, lock))
         try:
-            reason = await _wait_for_end(server, stop, idle_timeout_sec)
+            reason = await _wait_for_end(server, stop, listening, idle_timeout_sec)
         finally:
-            listener.close()
+            listening.cancel()
+            await asyncio.wait([listening])
         logger.info("gateway stops: %s", reason)
     finally:
         if server is None:
@@ -112,11 +117,35 @@ async def _accepts(address: str) -> bool:
     return True
 
 
-async def _wait_for_end(server: GatewayServer, stop: asyncio.Event, idle_timeout_sec: float) -> str:
+async def _keep_listening(listener: transport.Listener, server: GatewayServer, lock: transport.Lock) -> None:
+    """Listen until cancelled, again when the socket was removed from under us. Ends when that cannot be: our lock was
+    removed too, so that another gateway may serve here, or the directory cannot be used."""
+    try:
+        while True:
+            await asyncio.sleep(WATCH_SEC)
+            if listener.is_reachable():
+                continue
+            listener.close()
+            if not lock.is_valid():
+                return
+            try:
+                listener = await transport.listen(listener.address, server.connection)
+            except ConfigError as error:
+                logger.error("%s", error.message)
+                return
+            logger.info("the socket was removed; gateway listens at %s again", listener.address)
+    finally:
+        listener.close()
+
+
+async def _wait_for_end(
+    server: GatewayServer, stop: asyncio.Event, listening: asyncio.Future[None], idle_timeout_sec: float
+) -> str:
     """Why the gateway is to end."""
-    ends = {
+    ends: dict[asyncio.Future[Any], str] = {
         asyncio.ensure_future(stop.wait()): "signal",
         asyncio.ensure_future(server.stop_requested.wait()): "shutdown requested",
+        listening: "its socket was removed",
     }
     try:
         while True:

@@ -115,9 +115,8 @@ class StartOutput:
 
     def last_line(self) -> str:
         """What the daemon said last."""
-        if self._path is not None:
-            return read_new(self._path, self._offset)
-        return read_new(Path(f"/dev/fd/{self.fd}"), 0)  # missing on Windows: then there is no line
+        path = self._path or Path(f"/dev/fd/{self.fd}")  # the latter is missing on Windows: then there is no line
+        return read_new(path, self._offset).removeprefix("neocode: ")
 
 
 def _temporary() -> int:

@@ -118,10 +118,17 @@ class Listener:
         self._server = server
         self._identity = identity
 
+    def is_reachable(self) -> bool:
+        """Whether the address still leads here; a clean-up of temporary files may have removed the socket."""
+        try:
+            return _identity(self.address) == self._identity
+        except OSError:
+            return False
+
     def close(self) -> None:
         """Idempotent."""
         with contextlib.suppress(OSError):
-            if _identity(self.address) == self._identity:
+            if self.is_reachable():
                 os.unlink(self.address)
         self._server.close()
 
@@ -162,8 +169,16 @@ def peer_is_ours(transport: asyncio.BaseTransport) -> bool:
 class Lock:
     """An advisory lock that lives as long as this process holds it."""
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int, path: str) -> None:
         self._fd = fd
+        self._path = path
+
+    def is_valid(self) -> bool:
+        """Whether the next process that wants the lock still meets ours; not after the file was removed."""
+        try:
+            return os.path.samestat(os.fstat(self._fd), os.lstat(self._path))
+        except OSError:
+            return False
 
     def release(self) -> None:
         """Give it up. The file stays: unlinking it would let two processes lock two files of one name."""
@@ -191,7 +206,7 @@ def acquire_lock(address: str, suffix: str = LOCK_SUFFIX) -> Lock | None:
     with contextlib.suppress(OSError):  # a full disk costs the pid, not the lock
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
-    return Lock(fd)
+    return Lock(fd, path)
 
 
 def lock_holder(address: str) -> int | None:

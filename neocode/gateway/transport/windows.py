@@ -46,6 +46,10 @@ class Listener:
     def __init__(self, address: str) -> None:
         self.address = address
 
+    def is_reachable(self) -> bool:
+        """Whether the address still leads here; a pipe's name cannot be taken away."""
+        return True
+
     def close(self) -> None:
         """Stop accepting."""
 
@@ -62,6 +66,10 @@ def peer_is_ours(transport: asyncio.BaseTransport) -> bool:
 
 class Lock:
     """An advisory lock that lives as long as this process holds it."""
+
+    def is_valid(self) -> bool:
+        """Whether the next process that wants the lock still meets ours."""
+        return True
 
     def release(self) -> None:
         """Give it up."""

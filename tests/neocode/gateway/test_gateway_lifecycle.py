@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -136,7 +137,7 @@ def test_a_daemon_that_dies_at_start_is_quoted_in_one_line(gw: SimpleNamespace, 
         daemon_log.log_file().parent.mkdir(parents=True)
         daemon_log.log_file().write_text("an older line\n")
         with pytest.raises(GatewayUnreachable) as error:
-            await ensure(gw, endpoint, pids, "--fail", "config.yaml line 3: not YAML \x1b[31m")
+            await ensure(gw, endpoint, pids, "--fail", "neocode: config.yaml line 3: not YAML \x1b[31m")
         assert error.value.one_line() == "the gateway did not start: config.yaml line 3: not YAML ?[31m"
         with pytest.raises(GatewayUnreachable, match=r"did not start: it ended with code 3$"):
             await ensure_daemon(endpoint, argv=[sys.executable, "-c", "raise SystemExit(3)"], ready_sec=READY_SEC)
@@ -259,6 +260,35 @@ def test_a_killed_daemons_socket_and_lock_are_taken_over(gw: SimpleNamespace, en
         os.kill(started(pids)[0], signal.SIGKILL)
         await first.wait_closed()
         assert exists(endpoint.address)
+        second = await ensure(gw, endpoint, pids)
+        assert (await second.call("gateway.status", {}))["pid"] == started(pids)[1]
+        await second.close()
+
+    gw.run(main())
+
+
+def test_a_daemon_whose_socket_was_removed_listens_again_and_keeps_its_clients(
+    gw: SimpleNamespace, endpoint: Endpoint, pids: Path
+) -> None:
+    async def main() -> None:
+        first = await ensure(gw, endpoint, pids)
+        os.unlink(endpoint.address)
+        second = await ensure(gw, endpoint, pids)
+        answers = [await client.call("gateway.status", {}) for client in (first, second)]
+        assert [answer["pid"] for answer in answers] == started(pids)[:1] * 2
+        await first.close()
+        await second.close()
+
+    gw.run(main())
+
+
+def test_a_daemon_whose_directory_was_removed_ends_and_another_can_serve(
+    gw: SimpleNamespace, endpoint: Endpoint, pids: Path
+) -> None:
+    async def main() -> None:
+        first = await ensure(gw, endpoint, pids)
+        shutil.rmtree(Path(endpoint.address).parent)
+        await asyncio.wait_for(first.wait_closed(), READY_SEC)
         second = await ensure(gw, endpoint, pids)
         assert (await second.call("gateway.status", {}))["pid"] == started(pids)[1]
         await second.close()

@@ -34,9 +34,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> None:
-    from neocode.cli.settings import ask_gateway, current, show
+    from neocode.cli.settings import ask_gateway, current, note, require_known, show
+    from neocode.config import OFFLINE
 
     config = current()
+    if args.provider not in ("", OFFLINE):
+        require_known(config.providers, args.provider)
     name = args.provider or config.provider
     models = ask_gateway(args, "gateway.listModels", {"name": args.provider}, LIST_SEC).get("models") or []
     if args.json:
@@ -44,6 +47,8 @@ def _list(args: argparse.Namespace) -> None:
 
         print(msgspec.json.encode(models).decode())
         return
+    if not models:
+        note(f"{name} lists no models; name one with neocode model use MODEL")
     entry = config.providers.get(name)
     for model in models:
         show(f"{'*' if entry is not None and entry.model == model else ' '} {model}")

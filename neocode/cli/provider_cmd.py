@@ -142,8 +142,11 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 
 def _test(args: argparse.Namespace) -> None:
-    from neocode.cli.settings import ask_gateway, show
+    from neocode.cli.settings import ask_gateway, current, require_known, show
+    from neocode.config import OFFLINE
 
+    if args.name not in ("", OFFLINE):
+        require_known(current().providers, args.name)
     answer = ask_gateway(args, "gateway.testProvider", {"name": args.name}, TEST_SEC)
     show(f"{answer.get('provider', args.name)}: {answer.get('message', '')}")
 

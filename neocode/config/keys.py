@@ -71,10 +71,12 @@ def parse_value(key: Key, text: str) -> Any:
 
 
 def put_value(data: MutableMapping[str, Any], key: Key, value: Any) -> None:
-    """Set `value` at `key` in the file's mapping; missing or empty levels are made."""
+    """Set `value` at `key` in the file's mapping; missing or empty levels are made. Raises UsageError."""
     for part in key.path[:-1]:
         if data.get(part) is None:
             data[part] = {}
+        if not isinstance(data[part], MutableMapping):
+            raise UsageError(f"{part} in the file holds {data[part]!r}, not keys and values", "correct it by hand")
         data = data[part]
     data[key.path[-1]] = value
 

@@ -38,6 +38,13 @@ def edited(text: str, mutate: Mutate, source: str) -> str:
     Raises:
         ConfigError: `text` is no YAML mapping, or no edit of it gives what `mutate` wants.
     """
+    try:
+        return _edited(text, mutate, source)
+    except RecursionError:  # an alias inside its own anchor
+        raise ConfigError(f"{source} holds an alias to itself", "edit it by hand") from None
+
+
+def _edited(text: str, mutate: Mutate, source: str) -> str:
     before = parse(text, source)
     wanted = copy.deepcopy(before)
     mutate(wanted)

@@ -261,6 +261,26 @@ def test_a_wrong_value_can_be_mended_from_the_command_line(home: NeoHome) -> Non
     ok(home, "config", "set", "ask.max_concurrent", "4")
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("ask: 5\n", "ask in the file holds 5, not keys and values; correct it by hand"),
+        ("own: &a [*a]\n", "HOME/config.yaml holds an alias to itself; edit it by hand"),
+    ],
+)
+def test_a_file_that_cannot_take_a_setting_is_one_line_and_left_alone(home: NeoHome, text: str, line: str) -> None:
+    home.dir.mkdir(mode=0o700)
+    (home.dir / "config.yaml").write_text(text)
+    assert refused(home, "config", "set", "ask.max_log_bytes", "4096") == line
+    assert config(home) == text
+
+
+@pytest.mark.parametrize("arguments", [("provider", "test", "wrk"), ("model", "list", "--provider", "wrk")])
+def test_an_unknown_provider_is_a_usage_error_everywhere(home: NeoHome, arguments: tuple[str, ...]) -> None:
+    ok(home, *ADD)
+    assert refused(home, *arguments) == "no provider is named 'wrk'; did you mean work?"
+
+
 def test_what_the_terminals_encoding_lacks_is_shown_as_a_question_mark(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))

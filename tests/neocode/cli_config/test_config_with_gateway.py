@@ -43,7 +43,7 @@ def test_a_wrong_key_and_a_missing_variable_are_one_line_each(home: NeoHome, end
     assert (missing.returncode, missing.stderr.count("\n")) == (1, 1)
     assert "NOT_IN_THE_DAEMON" in missing.stderr
     unknown = home.run("provider", "test", "wrok")
-    assert (unknown.returncode, unknown.stderr.count("\n")) == (1, 1)
+    assert (unknown.returncode, unknown.stderr.count("\n")) == (2, 1)
     assert "wrok" in unknown.stderr
 
 

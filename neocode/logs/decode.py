@@ -9,20 +9,15 @@ shows them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import cache
+
+from neocode.logs.pattern import compiled
 
 # Of the double bytes, so many in GB 2312's rows: real GBK text has nearly all there, Western text by chance a third.
 GBK_SHARE = 0.75
 # Control bytes beyond which a line is binary.
 CONTROL_SHARE = 0.1
 SHORTEST_RUN = 4
-
-
-@cache
-def _compiled(pattern: bytes) -> re.Pattern[bytes]:
-    return re.compile(pattern)
 
 
 def decode_lines(lines: Sequence[bytes]) -> tuple[list[str], str]:
@@ -51,8 +46,8 @@ def decode_lines(lines: Sequence[bytes]) -> tuple[list[str], str]:
 def legacy_encoding(lines: Sequence[bytes]) -> str:
     """ "gbk" or "cp1252" for lines that are not UTF-8."""
     data = b"\n".join(lines)
-    pairs = _compiled(rb"[\x81-\xfe][\x40-\x7e\x80-\xfe]").findall(data)
-    alone = len(_compiled(rb"[\x80-\xff]").findall(_compiled(rb"[\x81-\xfe][\x40-\x7e\x80-\xfe]").sub(b"", data)))
+    pairs = compiled(rb"[\x81-\xfe][\x40-\x7e\x80-\xfe]").findall(data)
+    alone = len(compiled(rb"[\x80-\xff]").findall(compiled(rb"[\x81-\xfe][\x40-\x7e\x80-\xfe]").sub(b"", data)))
     common = sum(0xA1 <= pair[0] <= 0xF7 and pair[1] >= 0xA1 for pair in pairs)
     return "gbk" if pairs and common >= GBK_SHARE * (len(pairs) + alone) else "cp1252"
 
@@ -60,9 +55,9 @@ def legacy_encoding(lines: Sequence[bytes]) -> str:
 def _is_binary(line: bytes) -> bool:
     if b"\0" in line:
         return True
-    if line.isascii() and not _compiled(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]").search(line):
+    if line.isascii() and not compiled(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]").search(line):
         return False
-    controls = len(_compiled(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]").findall(line))
+    controls = len(compiled(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]").findall(line))
     return controls > CONTROL_SHARE * len(line)
 
 
@@ -72,10 +67,10 @@ def _printable_runs(line: bytes) -> str:
     parts = line.strip(b"\0").split(b"\0")
     listed = len(parts) > 1 and all(b"=" in part or b"/" in part for part in parts)
     line = (b" " if listed else b"").join(parts)
-    if not _compiled(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]").search(line):
+    if not compiled(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]").search(line):
         try:
             return line.decode()
         except UnicodeDecodeError:
             pass
-    runs = _compiled(rb"[\t\x1b -~]{%d,}" % SHORTEST_RUN).findall(line)
+    runs = compiled(rb"[\t\x1b -~]{%d,}" % SHORTEST_RUN).findall(line)
     return "[binary] " + b" ".join(runs).decode("ascii")

@@ -4,8 +4,7 @@ number of looks at lines; no per-line work on lines that say nothing.
 
 from __future__ import annotations
 
-import re
-from functools import cache
+from neocode.logs.pattern import compiled
 
 # Searched in the lower-cased block; each costs about half a millisecond per MiB, so one word stands for several where
 # `grade` can tell: "err" for error and ERR!, "not " for cannot, could not, not found, not recognized.
@@ -49,23 +48,18 @@ _GRAVE = (
 _MILD = rb"fail|abort|invalid|timed out|^\s*(?:\S+\s+){0,3}warn"
 
 
-@cache
-def _compiled(pattern: bytes) -> re.Pattern[bytes]:
-    return re.compile(pattern)
-
-
 def grade(line: bytes) -> int:
     """0: no failure, 1: perhaps, 2: a failure; `line` in lower case."""
-    if _compiled(_HARMLESS).search(line):
-        line = _compiled(_HARMLESS).sub(b"", line)
-    if _compiled(_GRAVE).search(line):
+    if compiled(_HARMLESS).search(line):
+        line = compiled(_HARMLESS).sub(b"", line)
+    if compiled(_GRAVE).search(line):
         return 1 if b"warn" in line or b"deprecat" in line else 2
-    return 2 if b"fail" in line and b"warn" not in line else int(bool(_compiled(_MILD).search(line)))
+    return 2 if b"fail" in line and b"warn" not in line else int(bool(compiled(_MILD).search(line)))
 
 
 def shape(line: bytes) -> bytes:
     """`line` without what differs between repetitions: numbers, times, addresses."""
-    return _compiled(rb"0x[0-9A-Fa-f]+|\d[\d.:,TZ-]*").sub(b"#", line[:256])
+    return compiled(rb"0x[0-9A-Fa-f]+|\d[\d.:,TZ-]*").sub(b"#", line[:256])
 
 
 def find(low: bytes) -> list[tuple[int, int]]:

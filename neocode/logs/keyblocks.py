@@ -4,28 +4,14 @@ be kept without the line that says what it is. Invariant: a body of any length i
 
 from __future__ import annotations
 
-import re
-from functools import cache
+from neocode.logs.pattern import compiled
+from ptyproxy.redact.blocks import BASE64, BEGIN, BODY, END
 
-_LABEL = rb"(?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?"
 _MARKER = b"PRIVATE KEY"
-
-
-@cache
-def _compiled(pattern: bytes) -> re.Pattern[bytes]:
-    return re.compile(pattern)
-
-
-_BEGIN = rb"-{4,5} ?BEGIN " + _LABEL + rb" ?-{4,5}"
-_END = rb"-{4,5} ?END " + _LABEL + rb" ?-{4,5}"
-_INLINE = rb"(?:[A-Za-z0-9+/=]|\\r|\\n|\\\\n)*"
-# base64 at the end of a line, whatever a log put before it (time, service, quote mark), and the first part of an end
-# line that a terminal wrapped; armour headers; nothing
-_BODY_LINE = (
-    rb"(?:[^\n]{0,120}[\s|>:\]\"'])?"
-    rb"(?:[A-Za-z0-9+/=\\]{12,}(?:-{1,5}[A-Z ]{0,24})?|(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]*)[\"',\\]*\s*"
-    rb"|[\s|>]*|=[A-Za-z0-9+/]{4}\s*"
-)
+_BEGIN, _END = BEGIN.encode(), END.encode()
+_INLINE = f"{BASE64}*".encode()
+# What the redactor takes for a line of a key; also a checksum and nothing.
+_BODY_LINE = rf"{BODY}\s*|[\s|>]*|=[A-Za-z0-9+/]{{4}}\s*".encode()
 
 
 class KeyBlocks:
@@ -40,10 +26,10 @@ class KeyBlocks:
             return data
         parts: list[bytes] = []
         at = self._skip(data, 0) if self._open else 0
-        while begin := _compiled(_BEGIN).search(data, at):
+        while begin := compiled(_BEGIN).search(data, at):
             parts += data[at : begin.end()], b"\n"
-            end = _compiled(_END).search(data, begin.end())
-            following = _compiled(_BEGIN).search(data, begin.end())
+            end = compiled(_END).search(data, begin.end())
+            following = compiled(_BEGIN).search(data, begin.end())
             if end and (following is None or end.start() < following.start()):
                 at = end.start()
             else:
@@ -53,9 +39,9 @@ class KeyBlocks:
 
     def _skip(self, data: bytes, at: int) -> int:
         """Where the body stops that goes on at `at`; still open if that is the end of `data`."""
-        inline = _compiled(_INLINE).match(data, at)
+        inline = compiled(_INLINE).match(data, at)
         at = inline.end() if inline else at
-        body = _compiled(_BODY_LINE)
+        body = compiled(_BODY_LINE)
         while at < len(data):
             newline = data.find(b"\n", at)
             line_end = len(data) if newline < 0 else newline

@@ -8,11 +8,10 @@ and lines too long to be lines are broken into pieces that `SOFT` marks for join
 from __future__ import annotations
 
 import codecs
-import re
 from collections.abc import Callable, Iterator
-from functools import cache
 
 from neocode.logs.keyblocks import KeyBlocks
+from neocode.logs.pattern import compiled
 
 BLOCK = 1 << 20
 # A longer line is no line to read; it is broken where a token may end, so that a piece of it can be kept.
@@ -23,16 +22,12 @@ _BREAKS = (b" ", b",", b";", b"&", b"\t", b"}")
 SOFT = b"\x00\x1e\x00"
 # What a key block's border may be long; never broken.
 _LABEL = 80
+_SGR = rb"\x1b\[[0-9;:]*m"
 
 # Without a BOM: so much of one byte lane is NUL where text is mostly Latin.
 NUL_LANE = 0.7
 _BOMS = ((codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"))
 _BOMS_16 = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-
-
-@cache
-def _sgr() -> re.Pattern[bytes]:
-    return re.compile(rb"\x1b\[[0-9;:]*m")
 
 
 class LineStream:
@@ -69,7 +64,7 @@ class LineStream:
 
     def _block(self, data: bytes, goes_on: bool) -> Iterator[bytes]:
         if b"\x1b" in data:
-            data = _sgr().sub(b"", data)
+            data = compiled(_SGR).sub(b"", data)
         if b"\0" in data and data.count(0) * 4 > len(data):  # UTF-16 appended to a file that began otherwise
             data = data.replace(b"\0", b"")
         if b"\n" not in data and b"\r" in data:
@@ -169,5 +164,5 @@ def _pieces(line: bytes) -> bytes:
 def _old_mac_lines(data: bytes) -> bytes:
     """A text without LF: CR ends its lines if these differ; states of one progress bar stay for overwriting."""
     lines = data.rstrip(b"\r").split(b"\r")
-    shapes = {re.sub(rb"[\d.%#=>\-\s]+", b"", line) for line in lines}
+    shapes = {compiled(rb"[\d.%#=>\-\s]+").sub(b"", line) for line in lines}
     return data.replace(b"\r", b"\n") if len(lines) > 2 and len(shapes) * 2 > len(lines) else data

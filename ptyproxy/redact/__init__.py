@@ -8,14 +8,13 @@ them exactly like the text that they were made from.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import NamedTuple
 
 from ptyproxy.redact import blocks, names, places
-from ptyproxy.redact.filler import FILLER
+from ptyproxy.redact.finder import FILLER, Span, compiled
 from ptyproxy.redact.rules import RULES, Rule
 from ptyproxy.redact.user import compile_user_pattern, find_user
 
@@ -41,12 +40,7 @@ class Redacted(NamedTuple):
     kinds: dict[str, int]
 
 
-Spans = Iterable[tuple[int, int, str]]
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
+Spans = Iterable[Span]
 
 
 class _Search:
@@ -59,7 +53,7 @@ class _Search:
         self._filled: list[Mask] = []  # in order, not overlapping
         self._at: list[int] = []  # where their fillers stand in `work`
         if "[redacted:" in text:
-            self._fill([Mask(m.start(), m.end(), "") for m in _compiled(_MASK).finditer(text)])
+            self._fill([Mask(m.start(), m.end(), "") for m in compiled(_MASK).finditer(text)])
 
     def take(self, find: Callable[[str], Spans]) -> None:
         """Note what `find` finds and fill it; what is filler already is no find."""
@@ -151,7 +145,7 @@ def mask_text(kind: str) -> str:
 
 
 def _matches(rule: Rule, text: str) -> Spans:
-    pattern = _compiled(rule.pattern)
+    pattern = compiled(rule.pattern)
     group = min(1, pattern.groups)
     return ((*match.span(group), rule.kind) for match in pattern.finditer(text))
 

@@ -4,11 +4,9 @@ Invariant: a key block goes as a whole, also when the text has lost its beginnin
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from functools import cache
 
-Span = tuple[int, int, str]
+from ptyproxy.redact.finder import Span, compiled
 
 _LABEL = r"(?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?"
 BEGIN = rf"-{{4,5}} ?BEGIN (?P<begin>{_LABEL}) ?-{{4,5}}"
@@ -16,18 +14,14 @@ END = rf"-{{4,5}} ?END {_LABEL} ?-{{4,5}}"
 # A key's line: base64 or an armour header at the line's end, whatever a log put before it (time, service, quote).
 # In one line of JSON the newlines are the two characters `\n`.
 _PREFIX = r"[^\n]{0,120}[\s|>:\]\"']"
-_BODY = (
+BODY = (
     rf"(?:{_PREFIX})?"
     r"(?:[A-Za-z0-9+/=\\]{12,}(?:-{1,5}[A-Z ]{0,24})?|(?:Proc-Type|DEK-Info|Version|Comment|Hash): [^\n]*)[\"',\\]*"
 )
-_BASE64 = r"(?:[A-Za-z0-9+/=]|\\r?\\n|\\r|\\\\n)"
+BASE64 = r"(?:[A-Za-z0-9+/=]|\\r?\\n|\\r|\\\\n)"
+_INLINE_REACH = 64 * 1024  # characters looked back for a key within one line; the longest keys have 13,000
 
 _YAML_DATA = r"(?m)^([ ]*)(?:- )?(?:data|stringData):[ ]*\n((?:\1[ ]+\S[^\n]*(?:\n|\Z))+)"
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
 
 
 def find(text: str) -> Iterator[Span]:
@@ -35,14 +29,14 @@ def find(text: str) -> Iterator[Span]:
     if "PRIVATE KEY" in text:
         yield from _pem(text)
     if "PuTTY-User-Key-File" in text:
-        for match in _compiled(r"Private-Lines: \d+((?:\r?\n[A-Za-z0-9+/=]+)+)").finditer(text):
+        for match in compiled(r"Private-Lines: \d+((?:\r?\n[A-Za-z0-9+/=]+)+)").finditer(text):
             yield match.start(1), match.end(1), "private-key"
     if "Secret" in text and "ata" in text:
         yield from _kubernetes(text)
 
 
 def _pem(text: str) -> Iterator[Span]:
-    borders = list(_compiled(f"{BEGIN}|{END}").finditer(text))
+    borders = list(compiled(f"{BEGIN}|{END}").finditer(text))
     floor = 0
     for i, border in enumerate(borders):
         if border.start() < floor:
@@ -59,9 +53,9 @@ def _pem(text: str) -> Iterator[Span]:
 
 def _body_after(text: str, at: int) -> int:
     """Where the key's text stops that has no end line: at the first line that cannot belong to it."""
-    at = _end_of(_BASE64 + "*", text, at)
-    newline = _compiled(r"[^\S\n]*\n")
-    body = _compiled(_BODY + r"[^\S\n]*(?=\n|\Z)|[^\S\n]*(?=\n\S*[A-Za-z0-9+/=]{40})")
+    at = _end_of(BASE64 + "*", text, at)
+    newline = compiled(r"[^\S\n]*\n")
+    body = compiled(BODY + r"[^\S\n]*(?=\n|\Z)|[^\S\n]*(?=\n\S*[A-Za-z0-9+/=]{40})")
     while True:
         gap = newline.match(text, at)
         line = body.match(text, gap.end()) if gap else None
@@ -71,20 +65,20 @@ def _body_after(text: str, at: int) -> int:
 
 
 def _end_of(pattern: str, text: str, at: int) -> int:
-    match = _compiled(pattern).match(text, at)
+    match = compiled(pattern).match(text, at)
     return match.end() if match else at
 
 
 def _body_before(text: str, floor: int, end: int) -> int:
     """Where the key's text starts that has no begin line."""
     start = text.rfind("\n", floor, end) + 1 or floor
-    inline = _compiled(_BASE64 + r"+\Z").search(text[max(start, end - 65536) : end])
+    inline = compiled(BASE64 + r"+\Z").search(text[max(start, end - _INLINE_REACH) : end])
     if inline:
         start = end - (inline.end() - inline.start())
         if start and text[start - 1] != "\n":
             return start
-    body = _compiled(rf"(?:{_BODY})[^\S\n]*\Z")
-    last = _compiled(rf"(?:{_PREFIX})?=?[A-Za-z0-9+/=]+[^\S\n]*\Z")  # as short as it comes, or a checksum
+    body = compiled(rf"(?:{BODY})[^\S\n]*\Z")
+    last = compiled(rf"(?:{_PREFIX})?=?[A-Za-z0-9+/=]+[^\S\n]*\Z")  # as short as it comes, or a checksum
     nearest = True
     while start > floor:
         above = max(floor, text.rfind("\n", floor, start - 1) + 1)
@@ -98,16 +92,12 @@ def _body_before(text: str, floor: int, end: int) -> int:
 
 def _kubernetes(text: str) -> Iterator[Span]:
     """Values under `data:` and `stringData:` of a Secret, in YAML and JSON, whatever their names."""
-    if _compiled(r"(?m)^\s*kind: Secret\s*$").search(text):
-        for block in _compiled(r"(?m)^([ ]*)(?:- )?(?:data|stringData):[ ]*\n((?:\1[ ]+\S[^\n]*(?:\n|\Z))+)").finditer(
-            text
-        ):
-            for line in _compiled(r"(?m)^[ ]*[\w.-]+:[ ]+(\S[^\n]*?)[ ]*$").finditer(
-                text, block.start(2), block.end(2)
-            ):
+    if compiled(r"(?m)^\s*kind: Secret\s*$").search(text):
+        for block in compiled(_YAML_DATA).finditer(text):
+            for line in compiled(r"(?m)^[ ]*[\w.-]+:[ ]+(\S[^\n]*?)[ ]*$").finditer(text, block.start(2), block.end(2)):
                 if line.group(1) not in {"|", ">", "|-", ">-", '""', "''", "null"}:
                     yield line.start(1), line.end(1), "kubernetes-secret"
-    if _compiled(r'"kind":\s*"Secret"').search(text):
-        for block in _compiled(r'"(?:data|stringData)":\s*\{([^{}]*)\}').finditer(text):
-            for value in _compiled(r'":\s*"([^"\n]+)"').finditer(text, block.start(1), block.end(1)):
+    if compiled(r'"kind":\s*"Secret"').search(text):
+        for block in compiled(r'"(?:data|stringData)":\s*\{([^{}]*)\}').finditer(text):
+            for value in compiled(r'":\s*"([^"\n]+)"').finditer(text, block.start(1), block.end(1)):
                 yield value.start(1), value.end(1), "kubernetes-secret"

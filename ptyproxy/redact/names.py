@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import NamedTuple
 
-from ptyproxy.redact.filler import FILLER
+from ptyproxy.redact.finder import FILLER, Span, compiled
 from ptyproxy.redact.places import ascii_lower, is_placeholder
 from ptyproxy.redact.words import name_kind
-
-Span = tuple[int, int, str]
 
 KEYWORDS = ("pass", "pwd", "secret", "token", "key", "auth", "cred", "jwt", "session", "cookie", "sid")
 _STEM = r"(?:pass|pwd|secret|token|key|auth|cred|jwt|session|cookie|sid)[\w.-]{0,48}"
@@ -60,11 +57,6 @@ _FAULTS = frozenset(_FAULT_WORDS.split())
 _PARSER_WORDS = ("unexpected", "invalid", "unknown", "unrecognized", "illegal", "expected", "missing", "near", "bad")
 
 
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
-
-
 class _Value(NamedTuple):
     """A value as found: its span, whether it was quoted, and how sure the place is that it is one."""
 
@@ -87,20 +79,20 @@ def find(text: str) -> Iterator[Span]:
         patterns.append(_ELEMENT)
     for pattern in patterns:
         done = 0
-        for match in _compiled(pattern).finditer(low):
+        for match in compiled(pattern).finditer(low):
             if match.start() >= done:
                 name = _name(text, match.start(), match.start("close"))
                 for span in _judge(text, low, name, match, flag=pattern is _FLAG):
                     done = span[1]
                     yield span
     if "value" in low:
-        for match in _compiled(_PAIR).finditer(low):
+        for match in compiled(_PAIR).finditer(low):
             yield from _judge(text, low, text[match.start("name") : match.end("name")], match, flag=True)
 
 
 def _name(text: str, start: int, end: int) -> str:
     """The whole name of which a keyword was found in [start, end)."""
-    before = _compiled(r"[\w.-]*\Z").search(text[max(0, start - _NAME_BEFORE) : start])
+    before = compiled(r"[\w.-]*\Z").search(text[max(0, start - _NAME_BEFORE) : start])
     return (before.group() if before else "") + text[start:end]
 
 
@@ -130,10 +122,10 @@ def _value(text: str, low: str, name: str, match: re.Match[str], flag: bool) -> 
     line_start = text.rfind("\n", 0, match.start()) + 1
     name_start = match.start("sep") - len(match.group("close")) - len(name)
     prefix = low[max(line_start, name_start - 200) : max(line_start, name_start)]
-    leads = bool(_compiled(_LINE_STARTS).fullmatch(prefix[-120:]))
-    header = "-" in name and not match.group("close") and bool(_compiled(r".*[\"'><] ?").fullmatch(prefix[-80:]))
+    leads = bool(compiled(_LINE_STARTS).fullmatch(prefix[-120:]))
+    header = "-" in name and not match.group("close") and bool(compiled(r".*[\"'><] ?").fullmatch(prefix[-80:]))
     tight = flag or sep == "=" or header
-    quote = _compiled(_QUOTE).match(text, at)
+    quote = compiled(_QUOTE).match(text, at)
     if quote:
         return _quoted(text, quote)
     pattern = _VALUE
@@ -142,10 +134,10 @@ def _value(text: str, low: str, name: str, match: re.Match[str], flag: bool) -> 
             pattern = _WHOLE_VALUE
         elif prefix.rstrip().endswith(";"):
             pattern = _CONNECTION_VALUE
-    found = _compiled(pattern).match(text, at)
+    found = compiled(pattern).match(text, at)
     if not found:
         return None
-    alone = _compiled(r"[ \t\r,;]*(?:\n|\Z)").match(text, found.end())
+    alone = compiled(r"[ \t\r,;]*(?:\n|\Z)").match(text, found.end())
     return _Value(found.start(), found.end(), False, tight, leads and bool(alone))
 
 
@@ -153,7 +145,7 @@ def _quoted(text: str, quote: re.Match[str]) -> _Value | None:
     """The inside of a quoted value; one that does not close goes to the end of its line."""
     mark = quote.group("quote")
     body = rf"(?:[^\\{mark}\n]|\\[^\n])*" if len(mark) == 1 else rf"(?:(?!{re.escape(mark)})[^\n])*"
-    match = _compiled(body).match(text, quote.end())
+    match = compiled(body).match(text, quote.end())
     if not match or not match.group():
         return None
     return _Value(match.start(), match.end(), True, True, False)
@@ -167,9 +159,9 @@ def _is_secret(word: str, kind: str, value: _Value) -> bool:
         return False
     if word.isdigit():
         return len(word) >= (4 if kind == "password" else 8) and (value.tight or value.fills_line)
-    if _compiled(_POSITION).fullmatch(word) or (kind != "password" and _compiled(_PATH).fullmatch(word)):
+    if compiled(_POSITION).fullmatch(word) or (kind != "password" and compiled(_PATH).fullmatch(word)):
         return _looks_random(word) and "." not in word
-    if not value.quoted and _compiled(_CODE).fullmatch(word):
+    if not value.quoted and compiled(_CODE).fullmatch(word):
         return False
     if kind == "key":
         return _looks_random(word)
@@ -184,11 +176,11 @@ def _looks_strong(word: str) -> bool:
     """Digits and letters mixed, odd characters, or odd capitals: no word of a language or of an interface."""
     if len(word) < 6:
         return False
-    if _compiled(r".*[0-9].*").match(word) and _compiled(r".*[A-Za-z].*").match(word):
+    if compiled(r".*[0-9].*").match(word) and compiled(r".*[A-Za-z].*").match(word):
         return True
     if not word.isascii():
         return False
-    return bool(_compiled(r".*[^\w.\-:/()\[\]{}].*|.*[a-z][A-Z][a-z]*[A-Z].*").match(word))
+    return bool(compiled(r".*[^\w.\-:/()\[\]{}].*|.*[a-z][A-Z][a-z]*[A-Z].*").match(word))
 
 
 def _looks_random(word: str) -> bool:
@@ -197,4 +189,4 @@ def _looks_random(word: str) -> bool:
         return False
     digits = sum(c.isdigit() for c in word)
     mixed = any(c.isupper() for c in word) and any(c.islower() for c in word)
-    return digits >= 2 and (mixed or bool(_compiled(r"[0-9a-f-]{24,}").fullmatch(word.lower())))
+    return digits >= 2 and (mixed or bool(compiled(r"[0-9a-f-]{24,}").fullmatch(word.lower())))

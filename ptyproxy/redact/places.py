@@ -6,11 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
-from ptyproxy.redact.filler import FILLER
-
-Span = tuple[int, int, str]
+from ptyproxy.redact.finder import FILLER, Span, compiled
 
 _OPEN = r"\\{0,4}[\"'`]?\]?[ \t]*[:=][ \t]*(?:b?\\{0,4}[\"'`]|\[)?[ \t]*"
 _AUTHORIZATION = (
@@ -63,11 +60,6 @@ _PLACEHOLDER = (
 )
 
 
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII)
-
-
 def find(text: str) -> Iterator[Span]:
     """Spans of what stands in such a place and is not a placeholder."""
     low = ascii_lower(text)
@@ -90,32 +82,32 @@ def is_placeholder(value: str) -> bool:
         return True
     if "***" in value or "•••" in value:
         return True
-    return bool(_compiled(_PLACEHOLDER).fullmatch(value.strip()))
+    return bool(compiled(_PLACEHOLDER).fullmatch(value.strip()))
 
 
 def _candidates(text: str, low: str) -> Iterator[Span]:
     if "authorization" in low:
-        for match in _compiled(_AUTHORIZATION).finditer(low):
+        for match in compiled(_AUTHORIZATION).finditer(low):
             yield from _authorization(match)
     if "bearer" in low:
-        for match in _compiled(_BEARER).finditer(low):
-            if _compiled(r"\d").search(match.group("value")):
+        for match in compiled(_BEARER).finditer(low):
+            if compiled(r"\d").search(match.group("value")):
                 yield *match.span("value"), "bearer-token"
     if "cookie" in low:
-        for match in _compiled(_COOKIE).finditer(low):
+        for match in compiled(_COOKIE).finditer(low):
             yield *match.span("value"), "cookie"
     if "://" in text and "@" in text:
-        for match in _compiled(_URL).finditer(text):
+        for match in compiled(_URL).finditer(text):
             yield *match.span("password"), "url-password"
-        for match in _compiled(_URL_TOKEN).finditer(text):
-            if _compiled(r"\d").search(match.group("token")):
+        for match in compiled(_URL_TOKEN).finditer(text):
+            if compiled(r"\d").search(match.group("token")):
                 yield *match.span("token"), "url-token"
     for word, pattern in _COMMANDS:
         if word in low:
-            for match in _compiled(pattern).finditer(text):
+            for match in compiled(pattern).finditer(text):
                 yield *match.span("value"), "password"
     if "password" in low:
-        for match in _compiled(_SQL_PASSWORD).finditer(text):
+        for match in compiled(_SQL_PASSWORD).finditer(text):
             yield *match.span("value"), "password"
 
 
@@ -127,6 +119,6 @@ def _authorization(match: re.Match[str]) -> Iterator[Span]:
     elif (
         len(match.group("bare")) >= 8
         and "[" not in match.group("bare")
-        and _compiled(r"\d|[a-z]+[^a-z\s]+[a-z]").search(match.group("bare"))
+        and compiled(r"\d|[a-z]+[^a-z\s]+[a-z]").search(match.group("bare"))
     ):
         yield *match.span("bare"), "authorization"

@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Iterator
 
-from ptyproxy.redact.filler import FILLER
+from ptyproxy.redact.finder import FILLER, Span
 
 # Longer lines are searched in pieces of this length: a pattern quadratic in the line stays harmless.
 LINE_LIMIT = 2048
@@ -48,7 +48,7 @@ def _seconds(pattern: re.Pattern[str], probe: str) -> float:
     return time.thread_time() - started
 
 
-def find_user(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int, str]]:
+def find_user(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
     """Spans of the group `secret` if the pattern has one, else of the match; nothing that touches a mask."""
     group: int | str = "secret" if "secret" in pattern.groupindex else 0
     for at, piece in _pieces(pattern, text):

@@ -36,11 +36,14 @@ from ptyproxy.ports import Finding
 from ptyproxy.session import LINE_ORDER, SHOW_ORDER, Session
 from ptyproxy.stream.keys import Input
 
-State = Literal["off", "waiting", "settling", "editing", "handing", "running"]
+State = Literal["off", "waiting", "settling", "editing", "handing", "starting", "running"]
 
 SETTLE_SEC = 0.03  # what a shell draws behind its prompt (right prompt, modes) comes within it
 SILENCE_SEC = 0.3  # a shell without marks: its prompt is there when nothing has come for so long
 ACK_SEC = 1.0  # a widget that has not redrawn its prompt by then does not work
+# Keys that come before the command has begun are kept so long: the shell's editor, which still has its terminal, would
+# take a carriage return for itself or leave it to the command as it is. A line that is not complete begins nothing.
+START_SEC = 0.3
 RECENT_BYTES = 64 * 1024  # of output, in which the question to a reply is looked for
 BEFORE_BYTES = 512  # of output ahead of a prompt, to know whether it began at the first column
 PASTE_MODE, FOCUS_MODE = 2004, 1004
@@ -150,7 +153,7 @@ class Mode:
         self._asked_upto = 0
         self._prompt_new = False  # one was drawn since the child got the keyboard
         self._rows = 0  # between the shell's prompt's first row and its last
-        self._last_output = clock()
+        self._last_output = self._last_sent = clock()
         self._disturbed = False
         self._line_open = False  # what disturbed us did not end its line
         self._handover: Handover | None = None
@@ -161,7 +164,7 @@ class Mode:
     @property
     def has_keyboard(self) -> bool:
         """Whether what is typed is ours."""
-        return self.state in ("settling", "editing", "handing")
+        return self.state in ("settling", "editing", "handing", "starting")
 
     @property
     def visiting(self) -> bool:
@@ -212,11 +215,15 @@ class Mode:
         self._prompt_new = True
         if self.state == "handing":
             self._acknowledged()
+        elif self.state == "starting":
+            self.state = "running"  # nothing ran; what was typed meanwhile is for our editor
 
     def command_started(self) -> None:
         """A command runs although nobody told it to: it was typed ahead. The child has the keyboard again."""
         if self.state in ("settling", "editing"):
             self._yield()
+        elif self.state == "starting":
+            self._begin_running()
         self._prompt_new = False
 
     def resized(self) -> None:
@@ -261,6 +268,11 @@ class Mode:
             return self._settle()
         if self.state == "handing":
             return self._await_acknowledgement()
+        if self.state == "starting":
+            left = self._last_sent + START_SEC - self._clock()
+            if left > 0:
+                return left
+            self._begin_running()
         if self.state == "editing":
             if not self._control_alive():
                 self._say("the @ai mode does not work in this shell any more")
@@ -416,14 +428,20 @@ class Mode:
     def _finish_handover(self, line: str | None) -> None:
         self._handover = None
         self._prompt_new = False
-        self._last_output = self._clock()
+        self._last_output = self._last_sent = self._clock()
         if line is None:
             self._post(ModeEnded(self._talk))
             self._talk = ""
             self.state = "off"
             self._tap.left_mode()
+            self._pass_on()
+        elif self._capture.authenticated:
+            self.state = "starting"
         else:
-            self.state = "running"
+            self._begin_running()
+
+    def _begin_running(self) -> None:
+        self.state = "running"
         self._pass_on()
 
     def _pass_on(self) -> None:

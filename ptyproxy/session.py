@@ -69,6 +69,15 @@ def _remove(directory: str) -> None:
     shutil.rmtree(directory, ignore_errors=True)
 
 
+def live_sessions(base: str) -> list[str]:
+    """The ids of the sessions below `base` whose proxy runs; none when there is no such directory."""
+    try:
+        names = sorted(os.listdir(base))
+    except OSError:
+        return []
+    return [name for name in names if (found := _NAME.fullmatch(name)) and is_alive(int(found[1]))]
+
+
 def _sweep(base: str) -> None:
     """Remove the directories of proxies that were killed."""
     with contextlib.suppress(OSError):

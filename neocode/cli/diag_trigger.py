@@ -1,6 +1,6 @@
 """`neocode diag`, `-i` and `auto` without a log: tell a running neocode shell what to do, through the gateway.
 
-Invariant: this never starts a daemon. Without one there can be no shell to talk to.
+Invariant: a daemon is started only when a shell of this home runs, which then connects to it by itself.
 """
 
 from __future__ import annotations
@@ -8,17 +8,24 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import time
 from secrets import token_hex
 from typing import Any
 
+from neocode import paths
 from neocode.errors import ShellTargetError
 from neocode.gateway.client import GatewayAbsent, GatewayClient
 from neocode.gateway.endpoint import resolve_endpoint
+from neocode.gateway.lifecycle import ensure_daemon
 from ptyproxy.sanitize import sanitize_line
+from ptyproxy.session import live_sessions
 
 SESSION_ENV = "NEOCODE_SHELL_SESSION"
 NO_SHELL_HINT = "start one with neocode shell, or give a log: --error-log TEXT, --file PATH, or pipe it in"
 FIELD_CHARS = 60  # of one field in the list of shells
+APPEAR_SEC = 6.0  # a shell looks for a gateway every 5 s at least
+DESCRIBED_SEC = 1.0  # a shell's directory is redacted, by a process of its own, before it is made known
+POLL_SEC = 0.05
 
 
 def trigger(args: argparse.Namespace, action: str) -> int:
@@ -28,17 +35,36 @@ def trigger(args: argparse.Namespace, action: str) -> int:
 
 async def _trigger(args: argparse.Namespace, action: str) -> int:
     endpoint = resolve_endpoint(args.gateway, args.token_file)
+    ours, live = os.environ.get(SESSION_ENV, ""), live_sessions(str(paths.run_dir()))
     try:
         client = await GatewayClient.open(endpoint)
     except GatewayAbsent:
-        raise ShellTargetError("no neocode shell is running", NO_SHELL_HINT) from None
+        if not live:
+            raise ShellTargetError("no neocode shell is running", NO_SHELL_HINT) from None
+        client = await ensure_daemon(endpoint)
     async with client:
-        shells = (await client.call("gateway.listShells", {})).get("shells", [])
-        target = choose_shell(shells, args.session, os.environ.get(SESSION_ENV, ""))
+        wanted = args.session or (ours if ours in live else "")
+        shells = await _shells(client, {wanted} & set(live) if wanted else set(live))
+        target = choose_shell(shells, args.session, ours)
         await client.bind(f"cli-{os.getpid()}-{token_hex(4)}", role="cli")
         result = await _deliver(client, action, target)
     print(result, flush=True)
     return 0
+
+
+async def _shells(client: GatewayClient, expected: set[str]) -> list[dict[str, Any]]:
+    """The shells that the gateway knows, once it knows those that run: it may be younger than they are."""
+    begun = time.monotonic()
+    while True:
+        shells: list[dict[str, Any]] = (await client.call("gateway.listShells", {})).get("shells", [])
+        known = {str(shell.get("session_id", "")): shell for shell in shells}
+        waited = time.monotonic() - begun
+        if expected <= known.keys():
+            if waited >= DESCRIBED_SEC or all(known[each].get("cwd") for each in expected):
+                return shells
+        elif waited >= APPEAR_SEC:
+            return shells
+        await asyncio.sleep(POLL_SEC)
 
 
 def choose_shell(shells: list[dict[str, Any]], wanted: str, ours: str) -> dict[str, Any]:

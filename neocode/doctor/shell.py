@@ -14,12 +14,11 @@ from neocode.doctor.startup_files import bindings, obstacles
 from neocode.errors import ConfigError, NeocodeError
 from neocode.shell.launch import DIRECTORY_ENV, SESSION_ENV, default_shell
 from ptyproxy.integration.plan import shell_kind
-from ptyproxy.session import STATUS_FILE, is_alive
+from ptyproxy.session import STATUS_FILE, live_sessions
 
 VERSION_SEC = 3.0  # a shell that takes longer to say its version hangs
 MAX_STATUS_BYTES = 16 * 1024
 MAX_LINES = 5  # of a kind: more tell nothing new
-_SESSION = re.compile(r"shell-(\d{1,10})-\d{1,6}-[0-9a-f]{8}")
 
 
 class Session(NamedTuple):
@@ -75,20 +74,14 @@ def _version(path: str, kind: str) -> str:
 def sessions(environ: Mapping[str, str]) -> list[Session]:
     """The running session that we are inside of, or else all of this home's."""
     inside = environ.get(DIRECTORY_ENV, "")
-    name = os.path.basename(inside)
-    if inside and environ.get(SESSION_ENV) == name and _is_live(name):
+    base, name = os.path.split(inside)
+    if name and environ.get(SESSION_ENV) == name and name in live_sessions(base):
         return [Session(name, _status(inside), True)]
     try:
         base = str(paths.run_dir())
-        names = sorted(os.listdir(base))
-    except (OSError, ConfigError):
+    except ConfigError:
         return []
-    return [Session(name, _status(os.path.join(base, name)), False) for name in names if _is_live(name)]
-
-
-def _is_live(name: str) -> bool:
-    found = _SESSION.fullmatch(name)
-    return found is not None and is_alive(int(found[1]))
+    return [Session(name, _status(os.path.join(base, name)), False) for name in live_sessions(base)]
 
 
 def _status(directory: str) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """A conversation that no longer fits becomes one local summary and its last turns; what still does not fit is cut.
 
-Pure and deterministic, no provider call (design, decision 2). Invariants: the last `retain` turns are never summarised;
+Pure and deterministic, no provider call. Invariants: the last `retain` turns are never summarised;
 compacting a compacted conversation changes nothing; the names of the first turn outlive every later compaction.
 """
 
@@ -15,8 +15,9 @@ from typing import TypeVar
 import msgspec
 
 from neocode.ask.names import names_of, split_trouble
-from neocode.ask.tokens import cut_tokens, estimate_tokens
+from neocode.ask.tokens import cut_line, cut_tokens, estimate_tokens
 from neocode.ask.turn import Turn
+from neocode.render.sections import FenceTracker
 
 SUMMARY_SHARE = 4  # a summary takes at most a quarter of the input
 SUMMARY_MIN_TOKENS = 256
@@ -32,7 +33,6 @@ GIST_SCAN_CHARS = 512  # of a log's end, for its last line that speaks of a fail
 _CURRENT_WEIGHT = 4  # the turn being asked keeps four times the room of an older one
 
 _HEADING = re.compile(r"^ {0,3}#{1,6} ")
-_FENCE = re.compile(r"^ {0,3}(?:```|~~~)")
 _T = TypeVar("_T", bound=Hashable)
 
 
@@ -192,18 +192,18 @@ def _gist(turn: Turn) -> Gist:
         asked = f"`{turn.context.command}` failed. {asked}"
     elif turn.context.log:
         asked = f"{_last_line(split_trouble(turn.context.log[-GIST_SCAN_CHARS:])[0] or turn.context.log)} {asked}"
-    return Gist(_short(asked), _short(_finding(turn.answer)))
+    return Gist(cut_line(asked, GIST_CHARS), cut_line(_finding(turn.answer), GIST_CHARS))
 
 
 def _finding(answer: str) -> str:
     """The answer's first sentence of prose and its first command."""
-    prose, command, in_fence = "", "", False
+    prose = command = ""
+    fence = FenceTracker()
     for line in answer[: 16 * GIST_CHARS].splitlines():
-        if _FENCE.match(line):
-            in_fence = not in_fence
-        elif in_fence:
+        step = fence.step(line)
+        if step == "code":
             command = command or (line.strip() if not line.lstrip().startswith("#") else "")
-        elif not prose and not _HEADING.match(line):
+        elif step == "text" and not prose and not _HEADING.match(line):
             prose = line.strip()
         if prose and command:
             return f"{prose[: GIST_CHARS // 2]} Command: {command}"
@@ -212,8 +212,3 @@ def _finding(answer: str) -> str:
 
 def _last_line(text: str) -> str:
     return text.rstrip().rpartition("\n")[2]
-
-
-def _short(text: str) -> str:
-    folded = " ".join(text[: 4 * GIST_CHARS].split())
-    return folded if len(folded) <= GIST_CHARS else folded[: GIST_CHARS - 1] + "…"

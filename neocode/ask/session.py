@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 import msgspec
 
 from neocode.ask.compaction import Summary
-from neocode.ask.tokens import cut_chars
+from neocode.ask.tokens import LOOKED_AT, cut_chars, cut_line
 from neocode.ask.turn import Turn
 from neocode.ask.types import TERMINAL_DIAGNOSIS, AskParams
 from neocode.providers.base import AskContext, Message
@@ -97,11 +97,10 @@ def begin(session: AskSession, ask: AskParams) -> tuple[AskSession, Turn]:
 
 def one_line(text: str, limit: int) -> str:
     """`text` on one line: escape sequences gone, every unprintable character a space, blanks folded, cut to `limit`."""
-    if not (text.isprintable()):
-        text = _ESCAPE_SEQUENCE.sub("", text[: limit * 8])
+    if not text.isprintable():
+        text = _ESCAPE_SEQUENCE.sub("", text[: limit * LOOKED_AT])
         text = "".join(char if char.isprintable() else " " for char in text)
-    folded = " ".join(text[: limit * 8].split())
-    return folded if len(folded) <= limit else folded[: limit - 1] + "…"
+    return cut_line(text, limit)
 
 
 def make_title(turn: Turn) -> str:

@@ -29,6 +29,7 @@ _LEAD_WEIGHTS: tuple[tuple[int, bytes], ...] = (
 
 _SHORT_MARK = "[...]"
 _HEAD_SHARE = 0.4  # an error usually stands near the end
+LOOKED_AT = 8  # times the wanted length: so much of a text is folded into a line, the rest is not even looked at
 _SNAP_CHARS = 200  # a cut moves to a line's end when one is this near
 
 
@@ -56,6 +57,12 @@ def cut_chars(text: str, limit: int) -> str:
     head_end = int(room * _HEAD_SHARE)
     tail_start = len(text) - (room - head_end)
     return text[: _snap_back(text, head_end)] + mark + text[_snap_forward(text, tail_start) :]
+
+
+def cut_line(text: str, limit: int) -> str:
+    """`text` on one line, blanks folded, its end cut off (`…`) beyond `limit` characters."""
+    folded = " ".join(text[: limit * LOOKED_AT].split())
+    return folded if len(folded) <= limit else folded[: limit - 1] + "…"
 
 
 def cut_tokens(text: str, limit: int) -> str:

@@ -11,7 +11,7 @@ from neocode.logs.decode import decode_lines
 from neocode.logs.fold import fold_equal
 from neocode.logs.reduce import Segment
 from neocode.logs.stream import SOFT
-from ptyproxy.redact import Mask, Redactor, mask_text
+from ptyproxy.redact import Mask, Redactor, mask_text, merged
 from ptyproxy.text import strip_sequences
 from ptyproxy.wrap import continues
 
@@ -51,15 +51,18 @@ def compose(segments: Sequence[Segment], total: int, redactor: Redactor | None, 
     joins = _joins(lines, texts, width)
     parts: list[str] = []
     dropped: list[tuple[int, int]] = []
+    apart: list[Mask] = []
     at = 0
     for i, text in enumerate(texts):
+        if redactor and _is_wrapped(lines, joins, i):
+            apart += [Mask(at + start, at + end, kind) for start, end, kind in redactor.find(text)]
         part = text if joins[i] or i == len(texts) - 1 else text + "\n"
         if _is_margin(lines, joins, i):
             dropped.append((at, at + len(part)))
         parts.append(part)
         at += len(part)
     joined = "".join(parts)
-    masks = redactor.find(joined) if redactor else []
+    masks = merged([*redactor.find(joined), *apart]) if redactor else []
     text, kinds = _render(joined, masks, dropped)
     for kind, number in overwritten.items():
         kinds[kind] = kinds.get(kind, 0) + number
@@ -99,6 +102,12 @@ def _joins(lines: Sequence[_Line], texts: Sequence[str], width: int | None) -> l
         follows_text = i + 1 < len(lines) and not lines[i + 1].note and not line.note
         result.append(follows_text and (line.data.endswith(SOFT) or wrapped[i]))
     return result
+
+
+def _is_wrapped(lines: Sequence[_Line], joins: Sequence[bool], index: int) -> bool:
+    """Whether the line was joined with a neighbour by its width. It is redacted alone too: were it no wrapped line,
+    the neighbour's text would hide where a token ends."""
+    return any(joins[i] and not lines[i].data.endswith(SOFT) for i in (index - 1, index) if i >= 0)
 
 
 def _is_margin(lines: Sequence[_Line], joins: Sequence[bool], index: int) -> bool:

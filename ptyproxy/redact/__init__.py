@@ -67,7 +67,7 @@ class _Search:
             self._fill(self._filled + found)
 
     def _fill(self, masks: Sequence[Mask]) -> None:
-        self._filled = _merged(masks)
+        self._filled = merged(masks)
         self._at = []
         parts: list[str] = []
         at = length = 0
@@ -110,7 +110,7 @@ class Redactor:
             self._round(search)
             if len(search.masks) == known:
                 break
-        return _merged(search.masks)
+        return merged(search.masks)
 
     def redact(self, text: str) -> Redacted:
         """`text` with every secret replaced by `[redacted:<kind>]`."""
@@ -157,8 +157,8 @@ def _occurrences(literal: str, text: str) -> Spans:
         at = text.find(literal, at + len(literal))
 
 
-def _merged(masks: Sequence[Mask]) -> list[Mask]:
-    """In order, a mask that lies in another one gone: a later find may hold an earlier one and more."""
+def merged(masks: Sequence[Mask]) -> list[Mask]:
+    """`masks` in order, those that overlap as one: a later find may hold an earlier one and more."""
     result: list[Mask] = []
     for mask in sorted(masks, key=lambda m: (m.start, -m.end)):
         if result and mask.start < result[-1].end:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from cli import NeoHome
+from seat import Home
 
 
 @pytest.fixture
@@ -18,3 +19,14 @@ def home() -> Iterator[NeoHome]:
             yield neo
         finally:
             neo.close()
+
+
+@pytest.fixture
+def shell_home() -> Iterator[Home]:
+    """A home whose bash has the prompt that `seat` waits for."""
+    with tempfile.TemporaryDirectory(prefix="neo") as path:
+        home = Home(Path(path))
+        try:
+            yield home
+        finally:
+            home.close()

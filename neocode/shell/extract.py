@@ -18,6 +18,7 @@ from ptyproxy.redact import Redactor
 NICENESS = 10  # the user's own programs come first
 LIFETIME_SEC = 30  # for a child whose parent is gone
 NO_WIDTH = 1 << 30  # lines are whole already: nothing is to be joined again
+MASK = b"[redacted:"
 SEAM_BYTES = 64 * 1024  # how far a seam looks for a line's end
 
 
@@ -59,7 +60,9 @@ def extract(job: OutputJob, redactor: Redactor, max_bytes: int) -> Extract:
 
     text, cut = seen(job, redactor)
     log = prepare(text, redactor, max(max_bytes, 1), NO_WIDTH)
-    return Extract(log.text.strip("\n"), log.masked, log.truncated or cut)
+    before = job.output.head.count(MASK) + job.output.tail.count(MASK)  # of a log that shows masks itself
+    masked = max(log.masked, log.text.count(MASK.decode()) - before)  # those of overwritten lines are known only here
+    return Extract(log.text.strip("\n"), masked, log.truncated or cut)
 
 
 def seen(job: OutputJob, redactor: Redactor) -> tuple[str, bool]:

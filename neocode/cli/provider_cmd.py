@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _add(args: argparse.Namespace) -> None:
     from neocode.cli.settings import change, key_problem, note, show
-    from neocode.config.check import leaves_machine_in_clear
+    from neocode.providers.openai.endpoint import parse_endpoint
 
     entry = _entry(args)
 
@@ -68,7 +68,7 @@ def _add(args: argparse.Namespace) -> None:
     show(f"added {args.name}: {added.model} at {added.base_url}")
     if added.base_url.count("/") == 2:
         note(f"hint: the address of such an endpoint mostly ends in /v1: {added.base_url}/v1")
-    if (added.api_key_env or added.api_key_file) and leaves_machine_in_clear(added.base_url):
+    if (added.api_key_env or added.api_key_file) and parse_endpoint(added.base_url).in_the_clear:
         note("warning: plain http to another machine; the key will not be sent there, use https")
     problem = key_problem(added)
     if problem:

@@ -15,6 +15,7 @@ KEY_HINT = "name the variable with --api-key-env NAME, or the 0600 file that hol
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 _KEY_PREFIX = re.compile(r"(?:(?:sk|gsk|xai|hf|r8|pplx|nvapi|ghp|gho|github_pat|glpat)[-_]|AIza|eyJ)")
+_API_VERSION = re.compile(r"api-version=[0-9A-Za-z.-]{1,32}")
 KEY_MIN_CHARS = 20  # no vendor's key is shorter; few variable names without an underscore are longer
 
 
@@ -76,8 +77,8 @@ def url_problem(url: str) -> str:
     """Why `url` cannot be an endpoint's base URL; empty when it can."""
     from urllib.parse import urlsplit  # 2 ms, only where there are providers
 
-    if any(character.isspace() or not character.isprintable() for character in url):
-        return "a URL holds no spaces or control characters"
+    if not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
+        return "a URL holds no spaces, backslashes, control or non-ASCII characters"
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -87,22 +88,11 @@ def url_problem(url: str) -> str:
         return "expected http://HOST... or https://HOST..."
     if parts.username is not None or parts.password is not None:
         return f"holds credentials; {KEY_HINT}"
-    if parts.query or parts.fragment:
-        return f"ends before ? and #; if that was a key, {KEY_HINT}"
+    if parts.fragment or not _is_api_version(parts.query):
+        return f"ends before ? and # (but for Azure's api-version); if that was a key, {KEY_HINT}"
     return ""
 
 
-def leaves_machine_in_clear(url: str) -> bool:
-    """Whether `url` is plain http to another machine."""
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(url)
-    host = (parts.hostname or "").rstrip(".")
-    if parts.scheme != "http" or host == "localhost" or host.endswith(".localhost"):
-        return False
-    from ipaddress import ip_address
-
-    try:
-        return not ip_address(host).is_loopback
-    except ValueError:
-        return True
+def _is_api_version(query: str) -> bool:
+    """Whether `query` is empty or nothing but the version that Azure wants with each request."""
+    return not query or _API_VERSION.fullmatch(query) is not None

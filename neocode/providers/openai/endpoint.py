@@ -63,9 +63,14 @@ class Endpoint(msgspec.Struct, frozen=True):
         host = host.lower().strip("[]")
         return (scheme, host, port or DEFAULT_PORTS.get(scheme)) == (self.scheme, self.host, self.port)
 
+    @property
+    def in_the_clear(self) -> bool:
+        """Whether what is sent here crosses a network unencrypted."""
+        return self.scheme != "https" and not self.loopback
+
     def refuse_key_in_the_clear(self) -> None:
         """Raise ProviderError when a key sent here would cross a network unencrypted."""
-        if self.scheme != "https" and not self.loopback:
+        if self.in_the_clear:
             raise ProviderError(
                 "PROVIDER_ERROR",
                 f"the API key is not sent to {self.where} over plain http, where others can read it",

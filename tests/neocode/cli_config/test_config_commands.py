@@ -96,6 +96,7 @@ def test_where_the_key_comes_from_is_shown_and_the_key_is_not(home: NeoHome) -> 
             "hint: the address of such an endpoint mostly ends in /v1: http://127.0.0.1:1/v1",
         ),
         (("--base-url", "http://10.0.0.9/v1", "--api-key-env", "HOME"), "warning: plain http to another machine"),
+        (("--base-url", "http://a.localhost/v1", "--api-key-env", "HOME"), "warning: plain http to another machine"),
         (("--base-url", "https://h/v1", "--api-key-env", "NOT_SET"), "warning: the variable NOT_SET is not set here"),
         (
             ("--base-url", "https://h/v1", "--api-key-file", "/no/such"),

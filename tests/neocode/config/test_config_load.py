@@ -165,6 +165,8 @@ def test_what_is_no_yaml_is_named_with_file_and_line(config_path: Path, text: st
         (GOOD.replace("http:", "ftp:"), "providers.work.base_url: expected http://HOST... or https://HOST..."),
         (GOOD.replace("http://127", "http://u:p@127"), "providers.work.base_url: holds credentials"),
         (GOOD.replace("/v1", "/v1?key=abc"), "providers.work.base_url: ends before ? and #"),
+        (GOOD.replace("/v1", "/v1?api-version=2024-10-21&key=abc"), "providers.work.base_url: ends before ? and #"),
+        (GOOD.replace("127.0.0.1", "h\\x"), "providers.work.base_url: a URL holds no spaces, backslashes"),
         (GOOD.replace(":11434", ":99999"), "providers.work.base_url: not a URL"),
         (GOOD.replace("WORK_KEY", "WORK KEY"), "providers.work.api_key_env: not the name of an environment variable"),
         (GOOD.replace("  work:", "  offline:"), "providers.offline: the name offline is reserved"),
@@ -209,6 +211,12 @@ def test_ordinary_variable_names_are_not_taken_for_keys(config_path: Path, name:
 def test_ordinary_file_names_are_not_taken_for_keys(config_path: Path, file: str) -> None:
     text = GOOD.replace("api_key_env: WORK_KEY", f"api_key_file: {file}")
     assert load_config(written(config_path, text)).config.providers["work"].api_key_file == file
+
+
+def test_azures_api_version_may_stand_in_the_base_url(config_path: Path) -> None:
+    url = "https://me.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21"
+    text = GOOD.replace("http://127.0.0.1:11434/v1", url)
+    assert load_config(written(config_path, text)).config.providers["work"].base_url == url
 
 
 def test_shared_settings_by_anchor_are_allowed(config_path: Path) -> None:

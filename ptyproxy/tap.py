@@ -1,7 +1,7 @@
 """What looks at the bytes that pass: capture, keys, and who is told of what they mean. Belongs to the pump's thread.
 
-Invariant: nothing here changes or holds back a byte, but for the hotkey of a shell without integration, and the
-places where `notices` puts our words between two bytes.
+Invariant: nothing here changes or holds back a byte, but for the hotkey of a shell whose editor cannot bind it,
+and the places where `notices` puts our words between two bytes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ptyproxy.capture import Capture
 from ptyproxy.diagnosis import Diagnosis
+from ptyproxy.integration.hotkey import PlainTyping
 from ptyproxy.messages import Block, Done, Failed, FromControl, Notified
 from ptyproxy.notices import Notices
 from ptyproxy.ports import Finding
@@ -48,6 +49,7 @@ class ShellTap:
         cols: Callable[[], int],
         receive: Callable[[], list[FromControl]],
         hotkey: int,
+        hotkey_key: bytes = b"",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.capture = capture
@@ -56,6 +58,8 @@ class ShellTap:
         self._receive = receive
         self._clock = clock
         self._hotkey = bytes((hotkey,))
+        self._hotkey_key = hotkey_key  # what the line editor takes in its place; see `integration.base.Plan`
+        self._plain = PlainTyping()
         self._keys = KeyParser(hotkey)
         self._keys_at: float | None = None
         self._last_output = clock()
@@ -103,6 +107,8 @@ class ShellTap:
                 forwarded = forwarded.replace(self._hotkey, b"", 1)
                 self.diagnosis.hotkey("other")
             else:
+                if piece.kind == "hotkey" and piece.data == data and self._editor_takes_hotkey(state):
+                    forwarded = self._hotkey_key
                 self._typed_piece(piece, state)
         self._keys_at = self._clock() if self._keys.pending else None
         return forwarded
@@ -225,7 +231,13 @@ class ShellTap:
 
     # -- what it means
 
+    def _editor_takes_hotkey(self, state: str) -> bool:
+        """Whether the line editor waits for a key, in no search or menu of its own, and has left the hotkey to us."""
+        ours = self._hotkey_key and self.capture.facts.get("hotkey") == "ours"
+        return bool(ours) and state == "input" and self._plain.plain
+
     def _typed_piece(self, piece: Input, state: str) -> None:
+        self._plain.typed(piece.kind, piece.data)
         if piece.kind == "enter":
             for event in self.capture.enter(typed=piece.typed):
                 self._happened(event)
@@ -253,6 +265,7 @@ class ShellTap:
                 self._ended = False
                 self._typed = self._hidden = False
                 self._keys.prompt()
+                self._plain.prompt()
         elif isinstance(event, PromptEnded):
             self.notices.prompt_drawn()
             self.prompt_span = (self.prompt_span[0], event.start)

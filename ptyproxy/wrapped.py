@@ -58,6 +58,7 @@ class WrappedShell:
             cols=self._cols,
             receive=self.control.receive,
             hotkey=hotkey_byte(options.hotkey),
+            hotkey_key=plan.hotkey_key,
         )
         notices = Notices(self.tap, session, plan.widget_key, self.pump.send, self.pump.show)
         diagnosis = Diagnosis(

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ptyproxy.platform.base import ShellCommand
 
+HOTKEY_KEY = b"\x1b[7782~"  # likewise: the hotkey was pressed
 WIDGET_KEY = b"\x1b[7781~"  # a key that no keyboard has; the shell's line editor looks for orders when it comes
 
 
@@ -14,7 +15,9 @@ class Plan(NamedTuple):
 
     `kind`: bash, zsh, fish, pwsh, powershell, cmd, sh, or "" for a program we do not know. `integrated`: marks are to
     be expected. `widget_key`: what makes its line editor look for orders, empty when it takes none. `reason`: why it
-    is not integrated, one line.
+    is not integrated, one line. `hotkey_key`: what the proxy sends for the hotkey where the line editor cannot bind the
+    key itself without taking it from its own searches; empty where it can. Send it only while the session's facts say
+    `hotkey=ours` and what was typed since the prompt is plain (`hotkey.PlainTyping`), else the key as it is.
     """
 
     command: ShellCommand
@@ -22,6 +25,7 @@ class Plan(NamedTuple):
     integrated: bool
     widget_key: bytes = b""
     reason: str = ""
+    hotkey_key: bytes = b""
 
 
 def control_letter(hotkey: str) -> str:

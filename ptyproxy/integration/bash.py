@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from os.path import basename
 
-from ptyproxy.integration.base import WIDGET_KEY, Plan, control_letter
+from ptyproxy.integration.base import HOTKEY_KEY, WIDGET_KEY, Plan, control_letter
 from ptyproxy.platform.base import ShellCommand
 from ptyproxy.session import Session
 
@@ -67,7 +67,7 @@ def prepare(
     if not is_login(arguments, login=login) or _is_apple(path):
         env[b"NEOCODE_BASH"] = b"login" if login else b"rc"
         argv = (name, "--init-file", script, *arguments)
-        return Plan(ShellCommand(path, argv, env), "bash", True, WIDGET_KEY)
+        return Plan(ShellCommand(path, argv, env), "bash", True, WIDGET_KEY, hotkey_key=HOTKEY_KEY)
     # --init-file is not read by a login shell; ENV is, in POSIX mode, which the script leaves at once
     env[b"NEOCODE_BASH"] = b"login"
     if b"ENV" in env:
@@ -79,4 +79,4 @@ def prepare(
     # bash expands ENV; the directory's own name must not be
     env[b"ENV"] = b"$NEOCODE_SESSION_DIR/" + _SCRIPT.encode()
     argv = (f"-{name}" if login else name, "--posix", *arguments)
-    return Plan(ShellCommand(path, argv, env), "bash", True, WIDGET_KEY)
+    return Plan(ShellCommand(path, argv, env), "bash", True, WIDGET_KEY, hotkey_key=HOTKEY_KEY)

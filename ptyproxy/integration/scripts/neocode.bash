@@ -25,7 +25,9 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
   __neocode_hook='{ __neocode_precmd; } 3>&2 2>/dev/null' __neocode_last='{ __neocode_prompt; } 2>/dev/null'
   # where PROMPT_COMMAND is one string, what follows in it must find $? as it was
   __neocode_string_hook='{ __neocode_precmd && :; } 3>&2 2>/dev/null'
-  __neocode_a='\[\e]7781;neocode;A\a\]' __neocode_b='\[\e]7781;neocode;B\a\]'
+  # A is printed with D and not a part of PS1: with some 26 bytes between \[ and \] readline leaves text behind when a
+  # search that filled the row is given up; B alone has 18
+  __neocode_a='' __neocode_b='\[\e]7781;neocode;B\a\]'
   __neocode_head=$'\e]7781;neocode;' __neocode_tail=";nc=$__neocode_nonce"
   # what PS0 refers to: the beginning of C, whose command line follows as its second part
   __neocode_ps0=('' "${__neocode_head}C$__neocode_tail;part=1/2;cmd="$'\a')
@@ -64,6 +66,7 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
       line=${line#"${line%%[! ]*}"}
       number=${line%%[!0-9]*}
       line=${line#"$number"??}
+      line=${line%$'\n'}
     fi
     [[ -n $number && $number == "$__neocode_number" ]] || sure=';sure=0'
     (( ${#line} <= 12000 )) || line=${line:0:12000} cut=';cut=1'
@@ -79,6 +82,12 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
     printf '%s' "$out" >&3
   }
 
+  # The number that the next line gets in the history; none while the history takes no lines.
+  __neocode_count() {
+    __neocode_number=''
+    [[ ! -o history ]] || __neocode_number=${HISTCMD-}
+  }
+
   # Before the user's own hooks: the command has ended. Standard error is 3; bash restores $? and PIPESTATUS after it.
   __neocode_precmd() {
     local __neocode_status=$? __neocode_value='' -
@@ -90,10 +99,10 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
       __neocode_pwd=$PWD __neocode_cwd=$__neocode_value
     fi
     (( __neocode_first == 0 )) || __neocode_begin
-    printf '%s' "${__neocode_head}D$__neocode_tail;exit=$__neocode_status;cwd=$__neocode_cwd"$'\a' >&3
+    printf '%s' "${__neocode_head}D$__neocode_tail;exit=$__neocode_status;cwd=$__neocode_cwd"$'\a'"${__neocode_head}A"$'\a' >&3
     __neocode_ran=0 __neocode_told=0 __neocode_line=''
     __neocode_arrange
-    __neocode_number=${HISTCMD-}
+    __neocode_count
     [[ $__neocode_way != string ]] || return "$__neocode_status"
     return 0
   }
@@ -108,7 +117,7 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
       __neocode_rewritten=1
       __neocode_wrap
     fi
-    __neocode_number=${HISTCMD-}
+    __neocode_count
     return 0
   }
 
@@ -119,12 +128,12 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
       __neocode_wrap
       if (( __neocode_debug )); then
         # a hook after the user's would fire their DEBUG trap once more (a timer would count the time at the prompt)
-        printf '%s' "${__neocode_head}A"$'\a'"${__neocode_head}B"$'\a' >&3
+        printf '%s' "${__neocode_head}B"$'\a' >&3
       elif [[ $__neocode_way == array && " ${PROMPT_COMMAND[*]} " != *__neocode_prompt* ]]; then
         PROMPT_COMMAND+=("$__neocode_last")
       fi
     elif [[ $__neocode_way == array ]] && (( __neocode_rewritten == 0 )); then
-      # never the element that runs: bash is still walking the list
+      # not the element that runs: bash 5.1 walks the list itself, not a copy
       for at in "${!PROMPT_COMMAND[@]}"; do
         [[ ${PROMPT_COMMAND[at]} != "$__neocode_last" ]] || unset "PROMPT_COMMAND[at]"
       done
@@ -141,7 +150,7 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
   __neocode_wrap() {
     local bare=${PS1-} slashes=''
     [[ ${PS1@a} != *r* ]] || return 0
-    bare=${bare//"$__neocode_a"/}
+    [[ -z $__neocode_a ]] || bare=${bare//"$__neocode_a"/}
     bare=${bare//"$__neocode_b"/}
     slashes=${bare##*[!\\]}
     (( ${#slashes} % 2 == 0 )) || bare+=\\
@@ -162,7 +171,9 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
       if [[ $hotkey == ours ]] && __neocode_is_bound; then hotkey=user; fi
       if [[ $hotkey == ours ]]; then
         for keymap in emacs vi-insert vi-command; do
-          bind -m "$keymap" -x "\"\\C-$__neocode_key\": { __neocode_hotkey; } 3>&2 2>/dev/null"
+          # not the key itself: readline's search knows Ctrl+G as its end only while a function of its own has it, so
+          # the proxy sends this instead, where no search can be running
+          bind -m "$keymap" -x '"\e[7782~": { __neocode_hotkey; } 3>&2 2>/dev/null'
         done
       fi
     fi
@@ -218,12 +229,15 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
     if [[ -r $__neocode_dir/show ]]; then
       IFS= read -r -d '' text <"$__neocode_dir/show" || :
       builtin command -p rm -f -- "$__neocode_dir/show"
-      # at a continuation prompt (the history has grown by its first line) nothing is above that could be cleared
-      if [[ ${HISTCMD-} == "$__neocode_number" ]]; then
+      text=${text//$'\n'/$'\r\n'}
+      if [[ ${HISTCMD-} == "$__neocode_number" || -z $__neocode_number ]]; then
         __neocode_climb
+        printf '\r\e[J%s' "$text${__neocode_head}A"$'\a' >&3
         status=124
+      else
+        # a continuation prompt: the history has grown by its first line, and nothing above may be cleared
+        printf '\r\e[J%s' "$text" >&3
       fi
-      printf '\r\e[J%s' "${text//$'\n'/$'\r\n'}" >&3
     fi
     return "$status"
   }
@@ -271,14 +285,13 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
   __neocode_first_function() { { __neocode_precmd; } 3>&2 2>/dev/null; }
   __neocode_last_function() { { __neocode_prompt; } 2>/dev/null; }
 
-  # After the user's files: the hooks, in the way that this shell allows. $1: its exit status, $2: its DEBUG trap.
+  # After the user's files: the hooks, in the way that this shell allows. $1: what $? was.
   __neocode_install() {
     local -
     set +aeuvx
     [[ -n $__neocode_nonce ]] || return 0
     __neocode_debug=0 __neocode_rewritten=0
-    [[ -z $2 ]] || __neocode_debug=1
-    declare +x __neocode_debug __neocode_rewritten
+    [[ ! -s $__neocode_dir/keys ]] || __neocode_debug=1
     if [[ -n ${__bp_imported-}${bash_preexec_imported-} ]]; then
       __neocode_way=preexec __neocode_debug=0
       precmd_functions=(__neocode_first_function ${precmd_functions[@]+"${precmd_functions[@]}"} __neocode_last_function)
@@ -288,7 +301,7 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
       __neocode_ps0[1]="${__neocode_head}C$__neocode_tail;sure=0;cmd="$'\a'
       __neocode_d=('' "${__neocode_head}D$__neocode_tail;exit=" $'\a')
       # shellcheck disable=SC2016 # expanded when the prompt is drawn
-      __neocode_a='\[${__neocode_d[__neocode_ran]:+${__neocode_d[1]}$?;cwd=${PWD//[%;[:cntrl:]]/?}${__neocode_d[2+(__neocode_ran=0)]}}\]'$__neocode_a
+      __neocode_a='\[${__neocode_d[__neocode_ran]:+${__neocode_d[1]}$?;cwd=${PWD//[%;[:cntrl:]]/?}${__neocode_d[2+(__neocode_ran=0)]}}\e]7781;neocode;A\a\]'
       { __neocode_begin; } 3>&2 2>/dev/null
       __neocode_arrange
     elif (( BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 501 )); then
@@ -300,6 +313,7 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
     else
       __neocode_way=array
       PROMPT_COMMAND=("$__neocode_hook" ${PROMPT_COMMAND[@]+"${PROMPT_COMMAND[@]}"})
+      (( __neocode_debug )) || PROMPT_COMMAND+=("$__neocode_last")
     fi
     if [[ -z ${BASH_ALIASES[@ai]-} ]] && shopt -q interactive_comments; then
       alias '@ai=__neocode_ai #'
@@ -309,6 +323,7 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
 else
   __neocode_install() {
     unset -f __neocode_install
+    unset __neocode_status __neocode_start __neocode_key
     return "$1"
   }
 fi
@@ -316,11 +331,11 @@ fi
 case $__neocode_start in
   rc)
     # shellcheck source=/dev/null
-    [ ! -r ~/.bashrc ] || builtin source ~/.bashrc
+    if [ -r ~/.bashrc ]; then builtin source ~/.bashrc; fi
     ;;
   login)
     # shellcheck source=/dev/null
-    [ ! -r /etc/profile ] || builtin source /etc/profile
+    if [ -r /etc/profile ]; then builtin source /etc/profile; fi
     # shellcheck source=/dev/null
     if [ -r ~/.bash_profile ]; then
       builtin source ~/.bash_profile
@@ -331,5 +346,10 @@ case $__neocode_start in
     fi
     ;;
 esac
-# one simple command: a DEBUG trap of the user's fires for each. Under `set -e` a status left of && ends no shell
-__neocode_install "$?" "$(trap -p DEBUG)" && :
+__neocode_status=$?
+if [[ -n ${__neocode_nonce-} ]]; then
+  # here, since neither a function nor a substitution sees it
+  builtin trap -p DEBUG >|"$__neocode_dir/keys" || :
+fi
+# under `set -e` a status left of && ends no shell
+__neocode_install "$__neocode_status" '' && : ''

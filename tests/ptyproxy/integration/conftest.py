@@ -17,7 +17,7 @@ from ptyproxy.capture import Capture
 from ptyproxy.integration.base import Plan
 from ptyproxy.integration.plan import plan
 from ptyproxy.platform.base import Size
-from ptyproxy.records import CommandEnded, CommandRecord, Event, HotkeyPressed, PromptBegan, PromptEnded
+from ptyproxy.records import CommandEnded, CommandRecord, Event, HotkeyPressed, PromptEnded
 from ptyproxy.session import LINE_ORDER, SHOW_ORDER, Session, open_session
 
 if sys.platform != "win32":
@@ -66,11 +66,11 @@ class Shell:
         self.until(lambda: self._ended() > seen, f"a record of {command!r}")
         return self.capture.records[-1]
 
-    def prompt_after(self, keys: str) -> None:
-        """Type, wait for the next prompt and for its being drawn."""
-        drawn = self._prompts()
+    def prompt_after(self, keys: str, times: int = 1) -> None:
+        """Type, wait for the next prompt and for its being drawn. `times`: bash turns paste on twice after a Ctrl-C."""
+        drawn = self._prompts() + times
         self.type(keys)
-        self.until(lambda: self._prompts() > drawn, f"a prompt after {keys!r}")
+        self.until(lambda: self._prompts() >= drawn, f"a prompt after {keys!r}")
         self.settle()
 
     def order(self, *, show: str | None = None, line: str | None = None) -> None:
@@ -83,6 +83,14 @@ class Shell:
         self.type(self.plan.widget_key)
         self.until(lambda: self._count(PromptEnded) > drawn, "the widget's prompt")
         self.settle()
+
+    def hotkey(self) -> dict[str, str]:
+        """Press the hotkey as the proxy passes it on; the fields of the mark that comes of it."""
+        seen = len(self.hotkeys())
+        self.type(self.plan.hotkey_key or b"\x07")
+        self.until(lambda: len(self.hotkeys()) > seen, "the hotkey's mark")
+        self.settle()
+        return self.hotkeys()[-1]
 
     # -- waiting
 
@@ -149,13 +157,7 @@ class Shell:
         return self._count(CommandEnded)
 
     def _prompts(self) -> int:
-        if not self.plan.integrated:
-            return self._plain_prompts
-        return sum(isinstance(event, PromptBegan) and event.new for event in self.events)
-
-    @property
-    def _plain_prompts(self) -> int:
-        """A shell without marks has drawn a prompt whenever its line editor turned bracketed paste on."""
+        """A line editor turns bracketed paste on at every prompt, with us and without."""
         return self.raw.count(b"\x1b[?2004h")
 
     def _read(self, timeout: float) -> bool:

@@ -31,7 +31,7 @@ from ptyproxy.ports import Answer, Assistant, AssistantError, Finding
 
 FINDING_SEC = 5.0  # the pump answers at once, unless it is stopped
 ANSWER_SEC = 95.0  # the assistant has its own, shorter deadline
-END_TALK_SEC = 2.0
+END_TALK_SEC = 0.5  # the process may be ending
 MARKER_SEC = 0.3
 MARKER = "neocode: looking at it ... Ctrl-C stops"
 DIM, PLAIN = "\x1b[2m", "\x1b[m"

@@ -74,7 +74,10 @@ def _remove_stale(path: Path) -> None:
 
 def _cannot_write(path: Path, error: OSError) -> ConfigError:
     reason = error.strerror or type(error).__name__
-    return ConfigError(f"cannot write {path}: {reason[:1].lower()}{reason[1:]}", "nothing was changed")
+    return ConfigError(
+        f"cannot write {path}: {reason[:1].lower()}{reason[1:]}",
+        "nothing was changed; check the disk's space and the directory's owner and mode",
+    )
 
 
 if sys.platform == "win32":

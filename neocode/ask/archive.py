@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import msgspec
 
-from neocode.ask.session import AskSession, rfc3339
+from neocode.ask.session import AskSession
 from neocode.ask.store import (
     BUSY_TIMEOUT_SEC,
     STORE_FILE,
@@ -30,6 +30,7 @@ from neocode.ask.store import (
 from neocode.ask.types import SessionInfo
 from neocode.config import AskConfig
 from neocode.errors import ConfigError
+from neocode.timestamps import rfc3339
 
 CALL_TIMEOUT_SEC = 5.0  # above SQLite's own wait for a lock, for a disk that hangs
 MAX_CALLS = 256  # waiting for the thread; as many as asks may wait

@@ -7,7 +7,6 @@ one-line facts folded (`open_turn`) before it stands in a `Turn`.
 from __future__ import annotations
 
 import re
-from datetime import datetime, timezone
 
 import msgspec
 
@@ -111,11 +110,6 @@ def make_title(turn: Turn) -> str:
             if title:
                 return title
     return ""
-
-
-def rfc3339(seconds: float) -> str:
-    """Seconds since the epoch as `2024-05-03T11:42:10Z`."""
-    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _language(tag: str) -> str:

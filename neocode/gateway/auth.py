@@ -10,7 +10,6 @@ import os
 import stat
 import sys
 import time
-from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
@@ -18,7 +17,6 @@ import msgspec
 from neocode.errors import ConfigError
 from neocode.gateway import transport
 from neocode.gateway.places import ensure_parent
-from neocode.paths import PRIVATE_FILE_MODE
 
 VERSION = 1
 TOKEN_BYTES = 32
@@ -117,26 +115,15 @@ async def _lock(path: Path) -> transport.Lock:
 
 
 def _create(path: Path) -> str:
-    import secrets  # only the daemon makes tokens; clients count milliseconds
+    # only the daemon makes tokens; clients count milliseconds
+    import secrets
+
+    from neocode.filewrite import replace_file
+    from neocode.timestamps import rfc3339
 
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    now = datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
-    content = msgspec.json.encode(_AuthFile(VERSION, token, now, now)) + b"\n"
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW, PRIVATE_FILE_MODE)
-        try:
-            with os.fdopen(fd, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(fd)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
-        _sync_directory(path.parent)
-    except OSError as error:
-        raise ConfigError(f"cannot make the token file {path}: {error.strerror}", "check its directory") from error
+    now = rfc3339(time.time())
+    replace_file(path, msgspec.json.encode(_AuthFile(VERSION, token, now, now)) + b"\n")
     return token
 
 
@@ -148,9 +135,6 @@ if sys.platform == "win32":
             raise ConfigError(f"the token file {path} is not a regular file", "replace it by a file of your own")
         if info.st_nlink > 1:
             raise ConfigError(f"the token file {path} has more than one hard link", "remove it")
-
-    def _sync_directory(path: Path) -> None:
-        """Windows has no fsync of a directory."""
 
 else:
     _NOFOLLOW = os.O_NOFOLLOW
@@ -164,10 +148,3 @@ else:
             raise ConfigError(f"the token file {path} belongs to another user", "name another with --token-file")
         if info.st_mode & 0o077:
             raise ConfigError(f"the token file {path} is open to other users", f"chmod 600 {path}")
-
-    def _sync_directory(path: Path) -> None:
-        fd = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)

@@ -19,7 +19,6 @@ from neocode.ask.types import AskPort
 from neocode.errors import EXIT_OK, ConfigError
 from neocode.gateway import transport
 from neocode.gateway.auth import load_or_create_token
-from neocode.gateway.client import GatewayAbsent
 from neocode.gateway.daemon_log import configure_logging
 from neocode.gateway.limits import Limits
 from neocode.gateway.server import GatewayServer
@@ -111,7 +110,7 @@ async def _take_lock(address: str) -> transport.Lock | None:
 async def _accepts(address: str) -> bool:
     try:
         probe, _ = await transport.connect(address, asyncio.Protocol, POLL_SEC)
-    except (OSError, GatewayAbsent):
+    except OSError:
         return False
     probe.close()
     return True

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Coroutine
-from datetime import datetime, timezone
 from typing import Any
 
 from neocode import __version__
@@ -25,6 +24,7 @@ from neocode.gateway.protocol import Frame, RpcError, encode_event
 from neocode.gateway.relay import Relay
 from neocode.gateway.talks import Talks
 from neocode.gateway.turns import Turns
+from neocode.timestamps import rfc3339
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class GatewayServer:
         self.address = address
         self.version = version
         self.limits = limits or Limits()
-        self.started_at = datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
+        self.started_at = rfc3339(time.time())
         self.stop_requested = asyncio.Event()
         self.idle_since: float | None = time.monotonic()
         self._loop = asyncio.get_running_loop()

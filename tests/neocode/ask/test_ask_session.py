@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neocode.ask.session import LOG_CHARS, NEAR_COMMANDS, AskSession, begin, one_line, rfc3339
+from neocode.ask.session import LOG_CHARS, NEAR_COMMANDS, AskSession, begin, one_line
 from neocode.ask.turn import Turn
 from neocode.ask.types import AskParams
 from neocode.providers.base import AskContext
@@ -71,7 +71,3 @@ def test_messages_alternate_and_always_end_with_an_answer() -> None:
         ("user", "more?", ""),
         ("assistant", "b", ""),
     ]
-
-
-def test_times_are_rfc_3339() -> None:
-    assert rfc3339(1714736530.9) == "2024-05-03T11:42:10Z"

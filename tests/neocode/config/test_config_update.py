@@ -272,7 +272,8 @@ def test_a_full_disk_leaves_the_old_file(config_path: Path) -> None:
     config_path.write_text(BEFORE)
     prologue = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
     output, _ = child("x", 1, prologue).communicate(timeout=30)
-    assert output == f"cannot write {config_path}: file too large; nothing was changed\n"
+    assert output.startswith(f"cannot write {config_path}: file too large; nothing was changed")
+    assert output.count("\n") == 1
     assert read(config_path) == BEFORE
     assert list(config_path.parent.glob(".config.yaml.*")) == []
 

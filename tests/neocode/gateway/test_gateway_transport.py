@@ -340,7 +340,7 @@ def test_a_disk_that_takes_no_token_leaves_no_half_of_one(endpoint: Endpoint, mo
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(ConfigError, match="No space left"):
+    with pytest.raises(ConfigError, match="no space left"):
         asyncio.run(load_or_create_token(endpoint.token_file))
     assert [path.name for path in endpoint.token_file.parent.iterdir()] == ["auth.json.lock"]
 

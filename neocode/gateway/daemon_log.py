@@ -114,9 +114,18 @@ class StartOutput:
         os.close(self.fd)
 
     def last_line(self) -> str:
-        """What the daemon said last."""
+        """What the daemon said last, or why it could say nothing."""
         path = self._path or Path(f"/dev/fd/{self.fd}")  # the latter is missing on Windows: then there is no line
-        return read_new(path, self._offset).removeprefix("neocode: ")
+        return read_new(path, self._offset).removeprefix("neocode: ") or _full_disk(path)
+
+
+def _full_disk(path: Path) -> str:
+    """A line that says so when the disk under `path` has no room left, where that can be known."""
+    try:
+        full = sys.platform != "win32" and os.statvfs(path).f_bavail == 0
+    except OSError:
+        full = False
+    return f"no space left on the disk of {path}" if full else ""
 
 
 def _temporary() -> int:

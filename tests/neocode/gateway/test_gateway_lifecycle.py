@@ -364,6 +364,16 @@ def test_the_log_is_rotated_and_its_last_new_line_is_short_and_printable(
     assert read_new(path.with_name("none"), 0) == ""
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no statvfs")
+def test_a_daemon_that_a_full_disk_kept_from_saying_why_is_explained(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with daemon_log.StartOutput() as output:
+        assert output.last_line() == ""
+        monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_bavail=0))
+        assert output.last_line() == f"no space left on the disk of {daemon_log.log_file()}"
+
+
 def test_a_running_daemon_rotates_its_own_log(gw: SimpleNamespace, endpoint: Endpoint, pids: Path) -> None:
     async def main() -> None:
         client = await ensure(gw, endpoint, pids)

@@ -124,7 +124,7 @@ def _cells_of(text: str, cells: list[str], column: int) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def columns_of(char: str) -> int:
-    """Cells that a character takes on a terminal: 0, 1 or 2. One table for every width (urwid/urwid#468)."""
+    """Cells that a character takes on a terminal: 0, 1 or 2. The table of the answers' wrap too (urwid/urwid#468)."""
     from wcwidth import wcwidth  # only where there is more than Latin text
 
     return max(0, wcwidth(char))

@@ -33,7 +33,10 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def cell_width(text: str) -> int:
-    """Columns of a terminal that `text` fills: wide and full-width characters 2, marks and format characters 0."""
+    """Columns of a terminal that `text` fills: wide and full-width characters 2, marks and format characters 0.
+
+    By Python's own table: wcwidth takes too long to import for every log that holds one dash beyond ASCII.
+    """
     if text.isascii():
         return len(text)
     width = 0

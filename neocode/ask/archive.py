@@ -198,7 +198,7 @@ class SessionArchive:
         try:
             future = loop.run_in_executor(self._thread, self._on_thread, work)
         except RuntimeError as error:  # the thread is shut down
-            raise StoreError("the session store is closed") from error
+            raise StoreError("the session store is closed", "ask again") from error
         self._calls += 1
         future.add_done_callback(self._called)
         await asyncio.wait({future}, timeout=CALL_TIMEOUT_SEC)

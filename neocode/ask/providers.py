@@ -99,7 +99,9 @@ class ProviderSlot:
             provider = await self._provider(slot)
             return await asyncio.wait_for(call(provider), CHECK_TIMEOUT_SEC)
         except asyncio.TimeoutError as error:
-            raise ProviderError("TIMEOUT", f"{name} did not answer in {CHECK_TIMEOUT_SEC:.0f} s") from error
+            raise ProviderError(
+                "TIMEOUT", f"{name} did not answer in {CHECK_TIMEOUT_SEC:.0f} s", "try again"
+            ) from error
         finally:
             await _close(slot)
 

@@ -10,10 +10,11 @@ import argparse
 import asyncio
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from secrets import token_hex
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from neocode import facts
 from neocode.ask.types import TERMINAL_DIAGNOSIS, AskEvent, AskParams
@@ -83,10 +84,8 @@ async def _show(answer: AskStream, log: PreparedLog, args: argparse.Namespace) -
         done = await _follow(answer, sink.feed)
     finally:
         sink.finish()
-        sys.stdout.flush()
     color = use_color(args.color, sys.stdout, os.environ)
     writer(sys.stdout)(f"\n{closing_line(answer_facts(done, log), color=color)}\n")
-    sys.stdout.flush()
 
 
 async def _show_json(answer: AskStream, log: PreparedLog) -> None:
@@ -98,7 +97,7 @@ async def _show_json(answer: AskStream, log: PreparedLog) -> None:
     sys.stdout.flush()
 
 
-async def _follow(answer: AskStream, feed: Any) -> AskEvent:
+async def _follow(answer: AskStream, feed: Callable[[str], None]) -> AskEvent:
     """Hand every delta to `feed`; return the ask_done event. Raises DiagnosisFailed on ask_error or silence."""
     while True:
         try:

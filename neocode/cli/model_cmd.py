@@ -7,12 +7,12 @@ from typing import Any
 
 from neocode.cli.options import add_global_options
 
-LIST_SEC = 130.0  # the daemon gives a provider 120 s
-
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare `model list` and `model use`."""
-    parser = commands.add_parser("model", help="list the models that a provider offers, or choose one")
+    parser = commands.add_parser(
+        "model", help="list the models that a provider offers, or choose one", allow_abbrev=False
+    )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listed = actions.add_parser("list", help="show the models on offer; * marks the one in use", allow_abbrev=False)
     listed.add_argument("--json", action="store_true", help="print a JSON list")
@@ -41,7 +41,7 @@ def _list(args: argparse.Namespace) -> None:
     if args.provider not in ("", OFFLINE):
         require_known(config.providers, args.provider)
     name = args.provider or config.provider
-    models = ask_gateway(args, "gateway.listModels", {"name": args.provider}, LIST_SEC).get("models") or []
+    models = ask_gateway(args, "gateway.listModels", args.provider).get("models") or []
     if args.json:
         import msgspec
 

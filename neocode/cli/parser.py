@@ -22,7 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "gateway": ("gateway_cmd", "run, stop or look at the local gateway"),
     "provider": ("provider_cmd", "add, list, test or remove model endpoints"),
     "use": ("use_cmd", "choose the provider that answers"),
-    "model": ("model_cmd", "list the models that a provider offers"),
+    "model": ("model_cmd", "list the models that a provider offers, or choose one"),
     "config": ("config_cmd", "read or change the configuration"),
     "doctor": ("doctor_cmd", "say what is wrong with the set-up and what to change"),
 }

@@ -12,8 +12,6 @@ from typing import Any
 from neocode.cli.options import add_global_options
 from neocode.errors import ConfigError, UsageError
 
-TEST_SEC = 130.0  # the daemon gives a provider 120 s
-
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare `provider` and its four commands."""
@@ -22,7 +20,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     _add_add(actions)
     listed = actions.add_parser("list", help="show the providers; * marks the one in use", allow_abbrev=False)
     listed.add_argument("--json", action="store_true", help="print a JSON list")
-    tested = actions.add_parser("test", help="call a provider from the gateway and say what is wrong")
+    tested = actions.add_parser(
+        "test", help="call a provider from the gateway and say what is wrong", allow_abbrev=False
+    )
     tested.add_argument("name", nargs="?", default="", metavar="NAME", help="default: the one in use")
     removed = actions.add_parser("remove", help="forget a provider", allow_abbrev=False)
     removed.add_argument("name", metavar="NAME")
@@ -147,7 +147,7 @@ def _test(args: argparse.Namespace) -> None:
 
     if args.name not in ("", OFFLINE):
         require_known(current().providers, args.name)
-    answer = ask_gateway(args, "gateway.testProvider", {"name": args.name}, TEST_SEC)
+    answer = ask_gateway(args, "gateway.testProvider", args.name)
     show(f"{answer.get('provider', args.name)}: {answer.get('message', '')}")
 
 
@@ -161,7 +161,7 @@ def _remove(args: argparse.Namespace) -> None:
         nonlocal was_used
         providers = data.get("providers") or {}
         if args.name == OFFLINE:
-            raise UsageError("offline is built in and cannot be removed")
+            raise UsageError("offline is built in and cannot be removed", "neocode use NAME chooses another")
         require_known(providers, args.name)
         was_used = data.get("provider") == args.name
         del providers[args.name]

@@ -9,12 +9,15 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neocode.config import OFFLINE, Config, LoadedConfig, ProviderConfig
-from neocode.config.yamledit import Mutate
 from neocode.errors import NeocodeError, UsageError
 
+if TYPE_CHECKING:
+    from neocode.config.yamledit import Mutate  # brings ruamel.yaml
+
+PROVIDER_CALL_SEC = 130.0  # the daemon gives a provider 120 s
 RELOAD_SEC = 3.0  # local work; a gateway that takes longer is stuck, and the file is written already
 
 
@@ -87,8 +90,10 @@ def key_problem(entry: ProviderConfig) -> str:
     return ""
 
 
-def ask_gateway(args: argparse.Namespace, method: str, params: Mapping[str, Any], timeout: float) -> dict[str, Any]:
-    """The answer of the gateway, started when there is none, to `method` after it has read the configuration as it is.
+def ask_gateway(args: argparse.Namespace, method: str, provider: str) -> dict[str, Any]:
+    """What the gateway, started when there is none, answers to `method` about a provider ("" = the one in use).
+
+    It reads the configuration first, so that what was just written counts.
 
     Raises NeocodeError: what `connect.gateway` raises, RpcError with what the provider or the configuration lacks.
     """
@@ -99,7 +104,7 @@ def ask_gateway(args: argparse.Namespace, method: str, params: Mapping[str, Any]
     async def ask() -> dict[str, Any]:
         async with gateway(args) as client:
             await client.call("gateway.reloadConfig", {})
-            return await client.call(method, params, timeout=timeout)
+            return await client.call(method, {"name": provider}, timeout=PROVIDER_CALL_SEC)
 
     return asyncio.run(ask())
 

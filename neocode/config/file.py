@@ -10,19 +10,19 @@ import codecs
 import os
 import stat
 import sys
-from collections.abc import Callable, MutableMapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from neocode import paths
 from neocode.config import Config, LoadedConfig, from_mapping
 from neocode.errors import ConfigError
 
+if TYPE_CHECKING:
+    from neocode.config.yamledit import Mutate
+
 MAX_CONFIG_BYTES = 64 * 1024  # a hundred times what people write; parsing it takes half a second
 LOCK_NAME = "config.lock"
 HEADER = "# NeoCode Shell: settings. Keys are never in here, only the names of the variables or files that hold them.\n"
-
-Mutate = Callable[[MutableMapping[str, Any]], None]
 
 
 def load_config(path: Path | None = None) -> LoadedConfig:
@@ -99,11 +99,13 @@ def _read(path: Path) -> tuple[str, tuple[str, ...]] | None:
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             raw = file.read(MAX_CONFIG_BYTES + 1)
     except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+        raise ConfigError(f"cannot read {path}: {error.strerror}", "check the disk that holds it") from None
     finally:
         os.close(descriptor)
     if len(raw) > MAX_CONFIG_BYTES:
-        raise ConfigError(f"{path} is bigger than {MAX_CONFIG_BYTES // 1024} KiB, so it is no configuration")
+        raise ConfigError(
+            f"{path} is bigger than {MAX_CONFIG_BYTES // 1024} KiB, so it is no configuration", "move it away"
+        )
     return _decoded(raw, path), warnings
 
 

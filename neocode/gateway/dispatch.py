@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 AUTHENTICATE = "gateway.authenticate"
 PING = "gateway.ping"
-
+LOOK_INTO_LOG = "the gateway's log (~/.neocode/logs/gateway.log) says where; please report it"
 
 ParamsT = TypeVar("ParamsT", bound=msgspec.Struct)
 Answer = Reply | Coroutine[Any, Any, Reply]
@@ -93,7 +93,7 @@ class _Errors:
         if isinstance(error, NeocodeError):
             raise RpcError("internal_error", error.message, data=_hint(error)) from error
         logger.error("%s failed", self._action, exc_info=error)
-        raise RpcError("internal_error", f"{self._action} failed") from error
+        raise RpcError("internal_error", f"{self._action} failed", data={"hint": LOOK_INTO_LOG}) from error
 
 
 def _hint(error: NeocodeError) -> dict[str, Any]:

@@ -172,7 +172,7 @@ async def _spawn(endpoint: Endpoint, command: list[str], environ: dict[str, str]
                 return client
             if process.returncode:  # 0: another daemon was first, it will accept soon
                 words = output.last_line() or f"it ended with code {process.returncode}"
-                raise GatewayUnreachable(f"the gateway did not start: {words}")
+                raise GatewayUnreachable(f"the gateway did not start: {words}", "neocode gateway run shows more")
             if time.monotonic() >= deadline:
                 words = output.last_line()
                 said = f": {words}" if words else ""

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from neocode.render.logical import Logical, logical_lines
-from neocode.render.sections import Fence, Prose, compiled
+from neocode.render.sections import LIST_MARKER, Fence, Prose, compiled
 from ptyproxy.sanitize import clean_command, sanitize
 
 SectionName = Literal["fix", "check"]
@@ -25,6 +25,7 @@ UNSAFE = "control or invisible characters"
 MULTI = "spans several lines"
 CUT = "may be cut off"
 TOO_LONG = "too long"
+TOO_MANY = "one of too many"
 NOT_SHELL = "not a shell command"
 
 # Fences that hold a file's content or a program. Small models tag shell commands so too; see `_CLI`.
@@ -38,7 +39,6 @@ _CLI = (
 )
 _CODE = r"(`{1,3})(?!`)([^`\n]{1,4200})\1(?!`)"
 _CODE_TAG = r"(?:sh|bash|zsh|shell|console|powershell|cmd)[ \t]+"
-_ITEM = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+"
 _LEAD_IN = r"(?i)(?:\b(?:run|try|use|execute|type|enter|with|using|via)|[:：]|运行|执行|使用|输入)\**[ \t]*$"
 _SHELL_PROMPT = r"[ \t]*(?:[$❯][ \t]+|PS[ \t][^>\n]{0,200}>[ \t]?)(?=\S)"
 
@@ -102,7 +102,7 @@ def _add(found: Found, section: SectionName, logical: Iterable[Logical]) -> None
             continue
         text, reason = offered(line.text.strip())
         if reason or len(found.commands) >= MAX_COMMANDS:
-            found.flagged.append(Flagged(section, text, reason or TOO_LONG))
+            found.flagged.append(Flagged(section, text, reason or TOO_MANY))
         elif text not in found.commands:
             found.commands.append(text)
 
@@ -127,8 +127,8 @@ def _from_prose(found: Found, section: SectionName, lines: list[str], *, items_o
             continue
         _flush_indented(found, section, indented)
         after_blank = not line.strip()
-        in_list = bool(compiled(_ITEM).match(line)) or (in_list and not after_blank)
-        texts = [] if items_only and not compiled(_ITEM).match(line) else _inline_commands(line)
+        in_list = bool(compiled(LIST_MARKER).match(line)) or (in_list and not after_blank)
+        texts = [] if items_only and not compiled(LIST_MARKER).match(line) else _inline_commands(line)
         if texts:
             _add(found, section, (each for text in texts for each in logical_lines([text], "")))
         elif not (items_only and line.rstrip().endswith((":", "："))):
@@ -148,7 +148,7 @@ def _inline_commands(line: str) -> list[str]:
     spans = list(compiled(_CODE).finditer(line))
     if not spans:
         return []
-    marked = compiled(_ITEM).match(line)
+    marked = compiled(LIST_MARKER).match(line)
     around = compiled(_CODE).sub("", line[marked.end() :] if marked else line)
     if not any(character.isalnum() for character in around):
         return [_span_text(span) for span in spans]

@@ -37,7 +37,7 @@ KNOWN: dict[str, Kind] = {title: kind for kind, titles in TITLES.items() for tit
 WEAK_TITLES = {"details", "explanation", "verify", "solution", "resolution", "correction", "说明", "解释"}
 
 _FENCE = r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)?(`{3,}|~{3,})([^`\n]*)$"
-_LIST_MARKER = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+"
+LIST_MARKER = r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+"
 _MARKDOWN_TAGS = ("markdown", "md")
 
 
@@ -154,7 +154,7 @@ def heading_of(line: str) -> Heading | None:
         if level > 6:
             return None
         return _hash_heading(level, text[level:].strip().rstrip("#").rstrip())
-    marked = compiled(_LIST_MARKER).match(text)
+    marked = compiled(LIST_MARKER).match(text)
     body = text[marked.end() :] if marked else text
     if body[:2] in ("**", "__"):
         return _bold_heading(body)

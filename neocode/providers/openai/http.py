@@ -123,7 +123,9 @@ class Link:
         outgoing = _outgoing.get()
         url = request.url
         if not self._endpoint.may_send(url.scheme, url.host, url.port):
-            raise ProviderError("PROVIDER_ERROR", f"a request to {self._endpoint.where} would have gone elsewhere")
+            raise ProviderError(
+                "PROVIDER_ERROR", f"a request to {self._endpoint.where} would have gone elsewhere", "check base_url"
+            )
         for name in list(request.headers):
             if name not in KEPT_HEADERS:
                 del request.headers[name]

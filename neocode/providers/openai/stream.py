@@ -14,7 +14,7 @@ from neocode.providers.openai.failure import Failure, failure
 from neocode.providers.openai.sse import BOM, MAX_LINE_BYTES, Event, SseParser, decode_object
 from neocode.providers.openai.text import one_line, well_formed
 
-MAX_ANSWER_CHARS = 256 * 1024  # text plus thinking; the whole answer has to fit into one 1 MiB gateway frame
+MAX_ANSWER_CHARS = 256 * 1024  # text plus thinking; twice what an ask keeps of an answer (`ask/answer.py`)
 LENGTH_REASONS = frozenset({"length", "max_tokens"})
 # The server gave up in the middle: OpenRouter, vLLM, DeepSeek.
 CUT_REASONS = frozenset({"error", "abort", "aborted", "insufficient_system_resource"})
@@ -100,7 +100,7 @@ class Answer:
                 kind="filter",
             )
         if self._reason in CUT_REASONS:
-            raise failure(f"{who.name}: {who.where} gave up before the answer was complete", retry=True)
+            raise failure(f"{who.name}: {who.where} gave up before the answer was complete", "ask again", retry=True)
         if not self._text:
             raise self._no_text()
         if not self._reason:

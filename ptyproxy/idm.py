@@ -26,6 +26,7 @@ from ptyproxy.messages import (
     ModeFinding,
     ModeQuestion,
     ModeRedraw,
+    ModeRedrawn,
     ModeRun,
     ModeTaken,
     ModeText,
@@ -39,6 +40,7 @@ from ptyproxy.stream.keys import Input
 State = Literal["off", "waiting", "settling", "editing", "handing", "starting", "running"]
 
 SETTLE_SEC = 0.03  # what a shell draws behind its prompt (right prompt, modes) comes within it
+REDRAW_SEC = 0.3  # our line is drawn again so often while a background job prints without a pause
 SILENCE_SEC = 0.3  # a shell without marks: its prompt is there when nothing has come for so long
 ACK_SEC = 1.0  # a widget that has not redrawn its prompt by then does not work
 # Keys that come before the command has begun are kept so long: the shell's editor, which still has its terminal, would
@@ -154,7 +156,8 @@ class Mode:
         self._prompt_new = False  # one was drawn since the child got the keyboard
         self._rows = 0  # between the shell's prompt's first row and its last
         self._last_output = self._last_sent = clock()
-        self._disturbed = False
+        self._disturbed: float | None = None  # since when something else was printed, and our line is not drawn
+        self._redrawing = False
         self._line_open = False  # what disturbed us did not end its line
         self._handover: Handover | None = None
         self._reply_passes = False
@@ -207,7 +210,7 @@ class Mode:
         """The child printed."""
         self._last_output = self._clock()
         if self.state == "editing" and shows_anything(data):
-            self._disturbed = True
+            self._disturbed = self._disturbed or self._last_output
             self._line_open = not data.endswith(b"\n")
 
     def prompt_ended(self) -> None:
@@ -236,7 +239,10 @@ class Mode:
         if message.number != self._number or self.state != "editing":
             return
         if isinstance(message, ModeText):
-            self._wires.show(message.data)
+            if not (message.drawing and (self._redrawing or self._disturbed)):
+                self._wires.show(message.data)
+        elif isinstance(message, ModeRedrawn):
+            self._redrawing = False
         elif isinstance(message, ModeQuestion):
             self._asked_upto = self._capture.records[-1].number if self._capture.records else 0
             self._post(ModeFinding(self._number, self._tap.happened_since(self._told)))
@@ -326,7 +332,7 @@ class Mode:
 
     def _edit(self) -> None:
         self._number += 1
-        self._disturbed = False
+        self._disturbed, self._redrawing = None, False
         self._post(ModeEdit(self._number, self._talk))
 
     def _cleared(self) -> bytes:
@@ -346,22 +352,28 @@ class Mode:
 
     def _look_after_screen(self) -> float | None:
         """What the child prints beside us (a background job) is followed by our line, drawn again."""
-        if not self._disturbed:
+        if self._disturbed is None:
             return None
-        left = self._last_output + SETTLE_SEC - self._clock()
+        left = min(self._last_output + SETTLE_SEC, self._disturbed + REDRAW_SEC) - self._clock()
         if left > 0:
             return left
-        self._disturbed = False
-        if self._line_open:
-            self._wires.show(b"\r\n")
+        self._go_below()
+        self._redrawing = True
         self._post(ModeRedraw(self._number, False))
         return None
+
+    def _go_below(self) -> None:
+        """To a row of our own, if something else was printed."""
+        if self._disturbed is not None and self._line_open:
+            self._wires.show(b"\r\n")
+        self._disturbed = None
 
     # -- giving them back
 
     def _release(self) -> None:
         """The child's modes and size are as it wants them; whatever the editor still says is too late."""
         self._number += 1
+        self._go_below()
         self._wires.show(idm_modes.give_back(self._capture.modes))
         self._wires.size_held = False
         self._wires.release_size()
@@ -370,6 +382,7 @@ class Mode:
         """The child goes on by itself: it has the keyboard, and the keys that nobody has read."""
         if self.state == "editing":
             self._post(ModeTaken(self._number))
+            self._disturbed = None  # what was printed is the command's
             self._release()
         else:
             self._wires.size_held = False

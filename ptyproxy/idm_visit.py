@@ -22,6 +22,7 @@ from ptyproxy.messages import (
     ModeLeft,
     ModeQuestion,
     ModeRedraw,
+    ModeRedrawn,
     ModeRun,
     ModeText,
     ToMode,
@@ -77,12 +78,19 @@ class Visitor:
             if self._finding is not None and not self._finding.done():
                 self._finding.set_result(message.finding)
         elif isinstance(message, ModeRedraw):
-            if self._editor is not None and message.number == self._number:
-                (self._editor.resized if message.size else self._editor.redraw)()
+            self._redraw(message)
         else:
             await self._stop()
             if isinstance(message, ModeEnded):
                 await self._end_talk()
+
+    def _redraw(self, message: ModeRedraw) -> None:
+        if message.number != self._number:
+            return
+        if not message.size:
+            self._tell(ModeRedrawn(self._number))
+        if self._editor is not None:
+            (self._editor.resized if message.size else self._editor.redraw)()
 
     async def close(self) -> None:
         """End whatever goes on. Never raises."""
@@ -111,7 +119,7 @@ class Visitor:
             self._tell(ModeLeft(self._number, f"the @ai mode ended by an internal error: {type(error).__name__}"))
 
     async def _lines(self) -> None:
-        editor = self._editor = self._editor or self._make_editor(self._write)
+        editor = self._editor = self._editor or self._make_editor(self._draw)
         text, self._unfinished = self._unfinished, ""
         while True:
             try:
@@ -204,6 +212,9 @@ class Visitor:
         """One dim line of ours."""
         if text:
             self._write(terminal_bytes(f"{DIM}neocode: {text}{PLAIN}\n"))
+
+    def _draw(self, data: bytes) -> None:
+        self._tell(ModeText(self._number, data, drawing=True))
 
     def _write(self, data: bytes) -> None:
         self._tell(ModeText(self._number, data))

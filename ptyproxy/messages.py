@@ -99,10 +99,17 @@ class ModeEnded(NamedTuple):
 
 
 class ModeText(NamedTuple):
-    """From the control thread: bytes for the terminal."""
+    """From the control thread: bytes for the terminal. `drawing`: of the line editor, which a `ModeRedraw` voids."""
 
     number: int
     data: bytes
+    drawing: bool = False
+
+
+class ModeRedrawn(NamedTuple):
+    """From the control thread: what is drawn from here on follows the `ModeRedraw`."""
+
+    number: int
 
 
 class ModeQuestion(NamedTuple):
@@ -132,6 +139,6 @@ class ModeLeft(NamedTuple):
 
 
 ToMode = ModeEdit | ModeTaken | ModeFinding | ModeRedraw | ModeEnded
-FromMode = ModeText | ModeQuestion | ModeAnswered | ModeRun | ModeLeft
+FromMode = ModeText | ModeRedrawn | ModeQuestion | ModeAnswered | ModeRun | ModeLeft
 ToControl = Ask | Stop | Publish | AllowAutomatic | ToMode
 FromControl = Block | Done | Failed | Notified | FromMode

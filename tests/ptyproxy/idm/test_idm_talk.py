@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import sqlite3
 import threading
 from typing import Any
 
@@ -150,3 +154,56 @@ def test_a_question_may_have_several_lines_and_any_script(home: Home, model: Fak
         seat.until_last("ai>")
         seat.leave()
     assert turns(model)[0][0]["content"].endswith("日本 为什么\nls: error")
+
+
+def test_a_gateway_that_dies_costs_one_line(home: Home, model: FakeServer) -> None:
+    """Killed in the middle of an answer; the next question starts another one."""
+    begun = threading.Event()
+
+    def endless(connection: Connection) -> None:
+        connection.head()
+        connection.send(sse(chunk("", role="assistant"), chunk("It begins.\n\n"), done=False))
+        begun.set()
+        connection.wait_for_disconnect()
+
+    model.script(endless, answers("It lives."))
+    with home.shell("--no-auto") as seat:
+        seat.enter()
+        seat.type("@ai why?\r")
+        assert begun.wait(20)
+        seat.until_shown("It begins.")
+        pid = home.status()["pid"]
+        assert isinstance(pid, int)
+        os.kill(pid, signal.SIGKILL)
+        seat.until(lambda: any(line.startswith("neocode: ") for line in seat.lines()[5:]))
+        seat.until_last("ai>")
+        seat.type("@ai again?\r")
+        seat.until_shown("It lives.")
+        seat.leave()
+
+
+def test_the_talk_is_deleted_with_the_visit(home: Home, model: FakeServer) -> None:
+    """Nothing of the talk is kept at the gateway after the visit, nor when the shell ends in it."""
+    model.script(answers("An answer to remember."))
+    with home.shell("--no-auto") as seat:
+        seat.enter()
+        seat.type("@ai a question?\r")
+        seat.until_shown("An answer to remember.")
+        seat.until_last("ai>")
+        assert stored(home) == 1
+        seat.type("\x04")
+        seat.until(lambda: stored(home) == 0)
+        seat.enter()
+        seat.type("@ai a question?\r")
+        seat.until(lambda: seat.lines().count("An answer to remember.") == 2)
+        seat.until_last("ai>")
+        seat.type("exit 0\r")
+        assert seat.status() == 0
+    assert stored(home) == 0
+
+
+def stored(home: Home) -> int:
+    """How many talks the gateway keeps."""
+    path = home.dir / "state" / "ask.db"
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+        return int(database.execute("select count(*) from sessions").fetchone()[0])

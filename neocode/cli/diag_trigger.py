@@ -23,7 +23,7 @@ from ptyproxy.session import live_sessions
 SESSION_ENV = "NEOCODE_SHELL_SESSION"
 NO_SHELL_HINT = "start one with neocode shell, or give a log: --error-log TEXT, --file PATH, or pipe it in"
 FIELD_CHARS = 60  # of one field in the list of shells
-APPEAR_SEC = 6.0  # a shell looks for a gateway every 5 s at least
+APPEAR_SEC = 10.0  # a shell looks for a gateway every 5 s at least, and a busy machine takes its time
 DESCRIBED_SEC = 1.0  # a shell's directory is redacted, by a process of its own, before it is made known
 POLL_SEC = 0.05
 

@@ -9,12 +9,13 @@ import resource
 import signal
 import sys
 import termios
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from outer import RUNNER, Outer
+from outer import PATIENCE_SEC, RUNNER, Outer
 
 TELL = """
 import json, os, resource, signal, sys, termios, fcntl, struct
@@ -210,17 +211,45 @@ def test_job_control_works_inside(shell: str) -> None:
     options = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}.get(shell, [])
     env = {"PATH": os.environ["PATH"], "TERM": "xterm", "HOME": "/nonexistent", "LANG": "C.UTF-8"}
     with Outer([*RUNNER, path, shell, *options, "-i"], env=env) as outer:
-        with contextlib.suppress(AssertionError):
-            outer.expect(b"\x1b[c", 2)  # fish asks what terminal it is, and waits for the answer
-            outer.send(b"\x1b[?62;1;6;22c")
-        outer.send(b"sleep 50\r")
-        outer.step(0.5)
-        outer.step(0.5)
+        outer.send(b"/bin/sleep 50\r")
+        sleeper = wait_for(outer, lambda: next(iter(in_foreground(outer, "sleep")), None))
         outer.send(b"\x1a")
-        outer.expect(b"topped") if shell not in ("zsh", "ksh") else outer.expect(
-            b"uspended" if shell == "zsh" else b"topped"
-        )
-        outer.send(b"kill %1; exit\r")
-        outer.step(1.0)
-        outer.send(b"exit\r")
+        wait_for(outer, lambda: state_of(sleeper) == "T")
+        outer.send(b"kill %1\r")
+        outer.send(b"fg\r")
+        wait_for(outer, lambda: state_of(sleeper) == "")
+        outer.send(b"exit\rexit\r")
         outer.status()
+
+
+def wait_for(outer: Outer, condition: Callable[[], Any]) -> Any:
+    """What `condition` says once it is true."""
+    until = time.monotonic() + PATIENCE_SEC
+    while not (found := condition()):
+        assert time.monotonic() < until, f"not yet; there is {bytes(outer.screen[-500:])!r}"
+        if b"\x1b[c" in outer.step(0.01):
+            outer.send(b"\x1b[?62;1;6;22c")  # fish 4 asks what terminal it is, and waits for the answer
+    return found
+
+
+def state_of(pid: int) -> str:
+    """A process's state letter; empty when it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return ""
+
+
+def in_foreground(outer: Outer, name: str) -> list[int]:
+    """The sleeping foreground processes of that name whose session leader is a child of the proxy."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            with contextlib.suppress(OSError, IndexError):
+                head, tail = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)
+                state, _, group, session, _, foreground = tail.split()[:6]
+                parent = Path(f"/proc/{session}/stat").read_text().rsplit(")", 1)[1].split()[1]
+                ours = int(parent) == outer.process.pid
+                if ours and head.endswith(f"({name}") and state == "S" and group == foreground:
+                    found.append(int(entry))
+    return found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -71,8 +73,6 @@ def flood() -> bytes:
 
 
 def test_output_in_writes_of_every_size_arrives_whole(start: Start) -> None:
-    import sys
-
     outer = start(sys.executable, "python", "-I", "-S", "-c", FLOOD)
     assert hashlib.sha256(outer.finish()).digest() == hashlib.sha256(flood()).digest()
 
@@ -86,7 +86,5 @@ def test_input_through_short_writes_arrives_whole(start: Start) -> None:
     )
     outer.expect(b"READY")
     outer.send(data[: len(data) // 7 * 7])
-    import subprocess
-
     wanted = subprocess.run(["cksum"], input=data[: len(data) // 7 * 7], capture_output=True, check=True).stdout.strip()
     assert wanted in outer.finish(40)

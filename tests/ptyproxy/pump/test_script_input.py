@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -117,6 +119,28 @@ def test_a_long_output_into_a_slow_pipe_arrives_whole() -> None:
     assert done.stdout == subprocess.run(["cksum"], input=text, capture_output=True, check=True).stdout
 
 
+def test_a_shared_pipe_that_does_not_block_keeps_its_mode_and_loses_nothing() -> None:
+    """What others may have done to the description that we were given: O_NONBLOCK is theirs to set."""
+    for blocking in (True, False):
+        read, write = os.pipe()
+        os.set_blocking(write, blocking)
+        process = subprocess.Popen(
+            [*RUNNER, "/bin/bash", "bash", "-c", "for i in $(seq 40000); do echo $i; done"],
+            stdin=subprocess.DEVNULL, stdout=write, env=ENV,
+        )  # fmt: skip
+        assert os.read(read, 1) == b"1"
+        assert os.get_blocking(write) is blocking
+        os.set_blocking(read, False)
+        got = bytearray(b"1")
+        while process.poll() is None or select.select([read], [], [], 0)[0]:
+            if select.select([read], [], [], 0.05)[0]:
+                got += os.read(read, 1000)
+        assert got == b"".join(b"%d\r\n" % number for number in range(1, 40001))
+        assert os.get_blocking(write) is blocking
+        os.close(read)
+        os.close(write)
+
+
 def test_an_output_that_nobody_reads_any_more_ends_the_shell() -> None:
     runner = " ".join(RUNNER)
     line = f"{runner} /usr/bin/yes yes </dev/null | head -1"
@@ -126,8 +150,6 @@ def test_an_output_that_nobody_reads_any_more_ends_the_shell() -> None:
 
 
 def test_an_interrupt_ends_a_run_without_a_terminal() -> None:
-    import signal
-
     process = subprocess.Popen(
         [*RUNNER, "/bin/sh", "sh", "-c", "echo READY; sleep 100"],
         stdin=subprocess.PIPE,

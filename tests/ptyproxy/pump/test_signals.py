@@ -6,6 +6,7 @@ import fcntl
 import os
 import random
 import signal
+import subprocess
 import sys
 import termios
 import time
@@ -176,8 +177,6 @@ while time.monotonic() < until:
 
 
 def test_a_storm_of_signals_changes_no_byte(start: Start) -> None:
-    import subprocess
-
     outer = start(*ECHO)
     outer.expect(b"READY")
     storm = subprocess.Popen([sys.executable, "-I", "-S", "-c", STORM, str(outer.process.pid)])

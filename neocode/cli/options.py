@@ -17,4 +17,4 @@ def add_global_options(parser: argparse.ArgumentParser) -> None:
     unset = argparse.SUPPRESS
     group.add_argument("--gateway", metavar="PATH", default=unset, help="the gateway's address")
     group.add_argument("--token-file", metavar="PATH", default=unset, help="the gateway's token file")
-    group.add_argument("--verbose", action="store_true", default=unset, help="say more about errors")
+    group.add_argument("--verbose", action="store_true", default=unset, help="say where an error comes from")

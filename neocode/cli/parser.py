@@ -79,4 +79,8 @@ def parse(argv: list[str]) -> tuple[Callable[[argparse.Namespace], int] | None, 
         parser.print_help()
         return None, args
     run: Callable[[argparse.Namespace], int] = module.run
+    if args.verbose:
+        from neocode.cli.verbose import explained
+
+        run = explained(run)
     return run, args

@@ -129,11 +129,6 @@ def clean_command(text: str) -> tuple[str, bool]:
     return shown, shown != text
 
 
-def is_clean_command(text: str) -> bool:
-    """Whether `text` may be put into a command line as it is."""
-    return not clean_command(text)[1]
-
-
 class Sanitizer:
     """`sanitize` for text that comes in pieces: the pieces' results add up to `sanitize` of the whole."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-# A longer line is taken as several: bounds what `Stripper` holds. Far above any line that a person reads.
+# A longer line is taken as several, each by itself. Far above any line that a person reads.
 LINE_LIMIT = 1 << 20
 # A cursor moved right of this stays there; no terminal is that wide, and the padding is ours to pay.
 MAX_COLUMN = 1000
@@ -151,37 +151,3 @@ def _control(cells: list[str], column: int, final: str, args: str) -> int:
         last = min(last, len(cells))
         cells[first:last] = " " * max(0, last - first)
     return column
-
-
-class Stripper:
-    """`strip_sequences` for text that comes in pieces: the results add up to the same text."""
-
-    def __init__(self) -> None:
-        self._parts: list[str] = []
-        self._length = 0
-
-    def feed(self, text: str) -> str:
-        """What `text` completes: lines with their newline, and pieces of a line beyond `LINE_LIMIT`."""
-        *lines, rest = text.split("\n")
-        done: list[str] = []
-        for line in lines:
-            done += self._take(line), self.flush(), "\n"
-        done.append(self._take(rest))
-        return "".join(done)
-
-    def flush(self) -> str:
-        """The rest of the last line."""
-        line = "".join(self._parts)
-        self._parts, self._length = [], 0
-        return _strip_line(line)
-
-    def _take(self, text: str) -> str:
-        done = ""
-        while self._length + len(text) > LINE_LIMIT:
-            room = LINE_LIMIT - self._length
-            self._parts.append(text[:room])
-            text = text[room:]
-            done += self.flush()
-        self._parts.append(text)
-        self._length += len(text)
-        return done

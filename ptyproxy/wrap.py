@@ -47,18 +47,6 @@ def cell_width(text: str) -> int:
     return width
 
 
-def join_wrapped(lines: Sequence[str], width: int | None = None) -> list[str]:
-    """`lines` with those joined that a terminal of `width` columns (None: detected) had wrapped."""
-    joined: list[str] = []
-    parts: list[str] = []
-    for line, goes_on in zip(lines, continues(lines, width), strict=True):
-        parts.append(line)
-        if not goes_on:
-            joined.append("".join(parts))
-            parts = []
-    return joined
-
-
 def continues(lines: Sequence[str], width: int | None = None) -> list[bool]:
     """For each line whether the next one is its continuation; the last is always False."""
     open_to_join = _outside_key_blocks(lines)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ptyproxy import text as text_module
-from ptyproxy.text import Stripper, strip_sequences
+from ptyproxy.text import strip_sequences
 
 ESC = "\x1b"
 PIECES = st.sampled_from(
@@ -76,20 +75,14 @@ def test_nothing_that_acts_on_a_terminal_is_left(text: str) -> None:
 
 
 @settings(deadline=None)
-@given(TEXT, st.lists(st.integers(0, 60)))
-def test_the_stripper_does_not_care_where_the_text_is_cut(text: str, cuts: list[int]) -> None:
-    edges = [0, *sorted(min(c, len(text)) for c in cuts), len(text)]
-    stripper = Stripper()
-    assert "".join(stripper.feed(text[a:b]) for a, b in pairwise(edges)) + stripper.flush() == strip_sequences(text)
+@given(st.lists(TEXT))
+def test_lines_do_not_depend_on_each_other(texts: list[str]) -> None:
+    assert strip_sequences("\n".join(texts)) == "\n".join(map(strip_sequences, texts))
 
 
-def test_a_line_without_end_is_held_only_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_beyond_the_limit_keeps_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_module, "LINE_LIMIT", 10)
-    stripper = Stripper()
-    out = [stripper.feed("abcdefg") for _ in range(100)]
-    assert all(len(piece) <= 20 for piece in out)
-    assert sum(map(len, out)) >= 690
-    assert "".join(out) + stripper.flush() == strip_sequences("abcdefg" * 100) == "abcdefg" * 100
+    assert strip_sequences("abcdefg" * 100) == "abcdefg" * 100
 
 
 CONTROL_STRINGS = f"{ESC}] {ESC}P{ESC} {ESC}P{ESC}{ESC}x \x9d {ESC}]0;a\x07\r"

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ptyproxy.wrap import cell_width, join_wrapped
+from ptyproxy.wrap import cell_width, continues
 
 LONG = (
     "error: request to https://registry.example.com/api failed, token was ghp_"
     + "a1B2" * 9
     + " and more words follow here"
 )
+
+
+def join_wrapped(lines: Sequence[str], width: int | None = None) -> list[str]:
+    joined = [""]
+    for line, goes_on in zip(lines, continues(lines, width), strict=True):
+        joined[-1] += line
+        joined += [] if goes_on else [""]
+    return joined[:-1]
 
 
 def wrap(line: str, width: int) -> list[str]:

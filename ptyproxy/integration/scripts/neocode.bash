@@ -21,8 +21,8 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
   __neocode_dir=$NEOCODE_SESSION_DIR
   IFS= read -r __neocode_nonce <"$__neocode_dir/nonce" || :
   builtin command -p rm -f -- "$__neocode_dir/nonce" || :
-  __neocode_ran=0 __neocode_told=0 __neocode_first=1 __neocode_number='' __neocode_line='' __neocode_pwd='' __neocode_cwd=''
-  __neocode_hook='{ __neocode_precmd; } 3>&2 2>/dev/null' __neocode_last='{ __neocode_prompt; } 2>/dev/null'
+  __neocode_ran=0 __neocode_told=0 __neocode_ended=0 __neocode_first=1 __neocode_number='' __neocode_line='' __neocode_pwd='' __neocode_cwd=''
+  __neocode_hook='{ __neocode_precmd; } 3>&2 2>/dev/null' __neocode_last='{ __neocode_prompt; } 3>&2 2>/dev/null'
   # where PROMPT_COMMAND is one string, what follows in it must find $? as it was
   __neocode_string_hook='{ __neocode_precmd && :; } 3>&2 2>/dev/null'
   # A is printed with D and not a part of PS1: with some 26 bytes between \[ and \] readline leaves text behind when a
@@ -31,7 +31,7 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
   __neocode_head=$'\e]7781;neocode;' __neocode_tail=";nc=$__neocode_nonce"
   # what PS0 refers to: the beginning of C, whose command line follows as its second part
   __neocode_ps0=('' "${__neocode_head}C$__neocode_tail;part=1/2;cmd="$'\a')
-  declare +x __neocode_start __neocode_key __neocode_dir __neocode_nonce __neocode_ran __neocode_told __neocode_first \
+  declare +x __neocode_start __neocode_key __neocode_dir __neocode_nonce __neocode_ran __neocode_told __neocode_ended __neocode_first \
     __neocode_number __neocode_line __neocode_pwd __neocode_cwd __neocode_hook __neocode_last __neocode_a __neocode_b \
     __neocode_string_hook __neocode_head __neocode_tail
 
@@ -90,53 +90,59 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
 
   # Before the user's own hooks: the command has ended. Standard error is 3; bash restores $? and PIPESTATUS after it.
   __neocode_precmd() {
-    local __neocode_status=$? __neocode_value='' -
+    local __neocode_status=$? -
     set +aeuvx
     [[ -t 3 ]] || return 0
-    (( __neocode_ran == 0 || __neocode_told )) || __neocode_tell
-    if [[ $PWD != "$__neocode_pwd" ]]; then
-      __neocode_encode "$PWD"
-      __neocode_pwd=$PWD __neocode_cwd=$__neocode_value
-    fi
-    (( __neocode_first == 0 )) || __neocode_begin
-    printf '%s' "${__neocode_head}D$__neocode_tail;exit=$__neocode_status;cwd=$__neocode_cwd"$'\a'"${__neocode_head}A"$'\a' >&3
-    __neocode_ran=0 __neocode_told=0 __neocode_line=''
+    __neocode_ended=1
+    __neocode_end "$__neocode_status"
     __neocode_arrange
     __neocode_count
     [[ $__neocode_way != string ]] || return "$__neocode_status"
     return 0
   }
 
-  # After the user's hooks, as long as they make PS1 anew at every prompt.
+  # After the user's hooks, which may have printed something or made PS1 anew.
   __neocode_prompt() {
-    local -
+    local __neocode_status=$? -
     set +aeuvx
-    if [[ $PS1 == "$__neocode_a"*"$__neocode_b" ]]; then
-      __neocode_rewritten=0
-    else
-      __neocode_rewritten=1
-      __neocode_wrap
+    [[ -t 3 ]] || return 0
+    if (( __neocode_ended == 0 )); then
+      # somebody assigned PROMPT_COMMAND, which replaces the first of the list. Not while bash 5.1 walks the list itself
+      __neocode_end "$__neocode_status"
+      (( BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 502 )) || PROMPT_COMMAND=("$__neocode_hook" "${PROMPT_COMMAND[@]}")
     fi
+    __neocode_ended=0
+    __neocode_arrange
     __neocode_count
+    [[ -n $__neocode_a ]] || printf '%s' "${__neocode_head}A"$'\a' >&3
     return 0
   }
 
-  # The marks around PS1 and the reference in PS0, again if something removed them.
+  # Tells of the command that ended with status $1.
+  __neocode_end() {
+    local __neocode_value=''
+    (( __neocode_ran == 0 || __neocode_told )) || __neocode_tell
+    if [[ $PWD != "$__neocode_pwd" ]]; then
+      __neocode_encode "$PWD"
+      __neocode_pwd=$PWD __neocode_cwd=$__neocode_value
+    fi
+    (( __neocode_first == 0 )) || __neocode_begin
+    printf '%s' "${__neocode_head}D$__neocode_tail;exit=$1;cwd=$__neocode_cwd"$'\a' >&3
+    __neocode_ran=0 __neocode_told=0 __neocode_line=''
+  }
+
+  # What has to be in its place for the prompt that comes: the mark in PS1, the reference in PS0.
   __neocode_arrange() {
-    local -i at
-    if [[ $PS1 != "$__neocode_a"*"$__neocode_b" ]]; then
+    local remade=0
+    if [[ ${PS1-} != "$__neocode_a"*"$__neocode_b" ]]; then
+      remade=1
       __neocode_wrap
-      if (( __neocode_debug )); then
-        # a hook after the user's would fire their DEBUG trap once more (a timer would count the time at the prompt)
-        printf '%s' "${__neocode_head}B"$'\a' >&3
-      elif [[ $__neocode_way == array && " ${PROMPT_COMMAND[*]} " != *__neocode_prompt* ]]; then
-        PROMPT_COMMAND+=("$__neocode_last")
-      fi
-    elif [[ $__neocode_way == array ]] && (( __neocode_rewritten == 0 )); then
-      # not the element that runs: bash 5.1 walks the list itself, not a copy
-      for at in "${!PROMPT_COMMAND[@]}"; do
-        [[ ${PROMPT_COMMAND[at]} != "$__neocode_last" ]] || unset "PROMPT_COMMAND[at]"
-      done
+    fi
+    if (( __neocode_debug )); then
+      # a hook after the user's would fire their DEBUG trap once more: a timer would count the time at the prompt
+      printf '%s' "${__neocode_head}A"$'\a' >&3
+      # PS1 may be made anew after this and then have no mark
+      (( remade == 0 )) || printf '%s' "${__neocode_head}B"$'\a' >&3
     fi
     if ! shopt -q promptvars; then
       # shellcheck disable=SC2016 # the text of PS0 itself
@@ -283,14 +289,28 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
   }
 
   __neocode_first_function() { { __neocode_precmd; } 3>&2 2>/dev/null; }
-  __neocode_last_function() { { __neocode_prompt; } 2>/dev/null; }
+  __neocode_last_function() { { __neocode_prompt; } 3>&2 2>/dev/null; }
+
+  # Before 4.4 there is no PS0: only where prompts are and the status are told, the latter as everybody's mark. macOS has
+  # 3.2, so nothing newer here.
+  __neocode_old() {
+    local status=$?
+    case $PS1 in *"$__neocode_b") ;; *) PS1=$PS1$__neocode_b ;; esac
+    printf '\033]133;D;%s\007%s' "$status" "${__neocode_head}A"$'\a'
+    return "$status"
+  }
 
   # After the user's files: the hooks, in the way that this shell allows. $1: what $? was.
   __neocode_install() {
+    [[ -n $__neocode_nonce ]] || return 0
+    if (( BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 404 )); then
+      # shellcheck disable=SC2178 # a string where lists are not known
+      PROMPT_COMMAND='{ __neocode_old && :; } 2>/dev/null'$'\n'"${PROMPT_COMMAND-}"
+      return "$1"
+    fi
     local -
     set +aeuvx
-    [[ -n $__neocode_nonce ]] || return 0
-    __neocode_debug=0 __neocode_rewritten=0
+    __neocode_debug=0
     [[ ! -s $__neocode_dir/keys ]] || __neocode_debug=1
     if [[ -n ${__bp_imported-}${bash_preexec_imported-} ]]; then
       __neocode_way=preexec __neocode_debug=0

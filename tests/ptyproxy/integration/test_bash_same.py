@@ -249,6 +249,10 @@ def test_hooks_survive_a_user_who_replaces_them(start, home: Path) -> None:
     shell.run("PS1='new> '; PS0=; false")
     shell.run("false")
     shell.run("PROMPT_COMMAND+=(true)")
+    shell.run('PROMPT_COMMAND=mine; mine() { echo "mine $?"; }; (exit 6)')
+    assert shell.commands()[-1][1] == 6
+    assert shell.run("(exit 7)").exit_code == 7
+    assert shell.lines()[-2:] == ["mine 7", "new>"]
     shell.run('PS1="(venv) $PS1"')
     shell.run("false")
     assert shell.commands()[-1] == ("false", 1)
@@ -270,3 +274,55 @@ def test_a_list_is_where_lists_are_known_and_a_string_elsewhere(start, home: Pat
     shell.run("set +e")
     record = shell.run("(exit 3)")
     assert (record.exit_code, shell.lines()[-2:]) == (3, ["got 3", "$"])
+
+
+def test_an_old_bash_tells_where_prompts_are_and_the_status(start, home: Path, monkeypatch) -> None:
+    """Bash before 4.4 (macOS) has no PS0; commands are then what followed an Enter, called approximate."""
+    from ptyproxy.integration import plan
+
+    source = plan.script("bash").replace("< 404", "< 904")
+    monkeypatch.setattr(plan, "script", lambda kind: source)
+    (home / ".bashrc").write_text("PS1='$ '\nPROMPT_COMMAND='echo \"got $?\"'\n")
+    shell = start("bash")
+    shell.events += shell.capture.enter(typed=True)
+    shell.prompt_after("(exit 3)\r")
+    assert [(record.exit_code, record.approximate) for record in shell.capture.records] == [(3, True)]
+    assert (shell.capture.state, shell.lines()[-2:]) == ("input", ["got 3", "$"])
+
+
+BASH_PREEXEC = """
+__bp_imported=defined
+__bp_mode=
+__bp_set() { return "$1"; }
+__bp_precmd_invoke_cmd() { local s=$? f; for f in "${precmd_functions[@]}"; do __bp_set "$s"; "$f"; done; }
+__bp_interactive_mode() { __bp_mode=on; }
+__bp_debug() {
+  [[ -t 1 && $__bp_mode ]] || return
+  __bp_mode=
+  [[ ${PROMPT_COMMAND[0]} != *"$BASH_COMMAND"* ]] || return
+  local f
+  for f in "${preexec_functions[@]}"; do "$f" "$(HISTTIMEFORMAT= history 1 | sed '1 s/^ *[0-9]*[* ] //')"; done
+}
+__bp_install() {
+  trap '__bp_debug "$_"' DEBUG
+  PROMPT_COMMAND=$'__bp_precmd_invoke_cmd\\n'"${PROMPT_COMMAND/__bp_install/:}"$'\\n__bp_interactive_mode'
+  __bp_precmd_invoke_cmd
+  __bp_interactive_mode
+}
+PROMPT_COMMAND+=$'\\n__bp_install'
+preexec_functions+=(ran); ran() { echo "ran: $1"; }
+precmd_functions+=(mine); mine() { PS1="[$?]$ "; }
+"""
+
+
+def test_bash_preexec_and_we_do_not_disturb_each_other(both, start, home: Path) -> None:
+    """Its DEBUG trap, its PROMPT_COMMAND, its list of functions, in miniature (rcaloras/bash-preexec#24)."""
+    plain, ours = both(BASH_PREEXEC, "echo a\r", "false\r", "\r", "false\r")
+    assert plain == ours
+    assert "ran: false" in plain[0]
+    shell = start("bash")
+    assert shell.capture.facts["hooks"] == "preexec"
+    for command in ("false", "false", "echo x"):
+        shell.run(command)
+    assert shell.commands() == [("false", 1), ("false", 1), ("echo x", 0)]
+    assert shell.lines()[-1] == "[0]$"

@@ -82,6 +82,8 @@ class WrappedShell:
 
     def _enter_mode(self) -> None:
         """The `@ai` mode is wanted; its modules are imported now."""
+        if not self._terminal.is_tty:
+            return  # a script's input is for the shell
         if self.tap.mode is None:
             from ptyproxy.idm_start import make_mode
 

@@ -160,11 +160,40 @@ def test_nothing_is_diagnosed_by_itself_in_the_mode(home: Home, model: FakeServe
         seat.until_shown("No such file")
         seat.until_last(MODE_PROMPT)
         seat.leave()
-        seat.run("diagnosed=no")
-        home.trigger("auto", "on")
-        seat.type("cat nothing-at-the-shell\r")
+        seat.run("cat nothing-at-the-shell")
         seat.until_shown("It is about THAT.")
     assert ["nothing-in-the-mode" in str(request.body) for request in model.requests] == [False]
+
+
+def test_automatic_diagnosis_that_was_switched_in_the_mode_stays_so(home: Home, model: FakeServer) -> None:
+    model.script(answers("It is about THAT."))
+    with home.shell() as seat:
+        seat.enter()
+        home.trigger("auto", "off")
+        seat.leave()
+        seat.run("cat nothing-at-the-shell")
+        done = home.run("diag", "auto", "status")
+        assert done.stdout.strip() == "automatic diagnosis: off"
+        seat.enter()
+        home.trigger("auto", "on")
+        seat.leave()
+        seat.run("cat another-thing-at-the-shell")
+        seat.until_shown("It is about THAT.")
+    assert ["nothing-at-the-shell" in str(request.body) for request in model.requests] == [False]
+
+
+def test_vi_keys_for_who_has_them_in_the_shell(home: Home) -> None:
+    """Escape, and a key of command mode; the key after Escape is a control character, so that no time matters."""
+    with open(home.path / ".inputrc", "a") as file:
+        file.write("set editing-mode vi\n")
+    with home.shell("--no-auto") as seat:
+        seat.enter()
+        seat.type(b"cho hi\x1b\x08Ie")
+        seat.until_last(f"{MODE_PROMPT} echo hi")
+        seat.type("\r")
+        seat.until_shown("\nhi")
+        seat.until_last(MODE_PROMPT)
+        seat.leave()
 
 
 def test_history_is_kept_for_its_owner_only(home: Home) -> None:
@@ -279,3 +308,43 @@ def test_output_of_a_background_job_is_followed_by_the_line(home: Home) -> None:
         seat.type(" and whole\r")
         seat.until_shown("\nhalf and whole")
         seat.leave()
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "me:$ ",
+        "\\[\\e[32m\\]top\\[\\e[m\\]\\nme:$ ",
+        "\\n\\nme:$ ",
+        "0123456789" * 9 + "\\nme:$ ",
+        "0123456789" * 9 + "me:$ ",
+    ],
+)
+def test_a_visit_leaves_only_its_own_lines(home: Home, prompt: str) -> None:
+    """With and without a visit, on a small screen that scrolls: but for our lines all is the same."""
+    (home.path / ".bashrc").write_text(BASHRC + f"PS1='{prompt}'\n")
+
+    def session(*, visit: bool) -> list[str]:
+        with home.shell("--no-auto", size=(7, 80)) as seat:
+            seat.until(lambda: seat.last.endswith(SHELL_PROMPT))
+            for line in ("seq 9", "@ai" if visit else "", "seq 3", "\x04" if visit else "", "echo end"):
+                if line == "\x04":
+                    seat.until_last(MODE_PROMPT)
+                    seat.type(line)
+                elif line:
+                    seat.type(line + "\r")
+                seat.until(lambda: seat.last in (MODE_PROMPT, SHELL_PROMPT) or seat.last.endswith("789me:$"))
+                if line in ("@ai", "seq 3") and visit:
+                    seat.until_last(MODE_PROMPT)
+                if line in ("seq 9", "seq 3"):
+                    seat.until_shown(f"{line}\n1\n2\n3\n")
+                if line == "echo end":
+                    seat.until_shown("\nend\n")
+                    seat.until(lambda: seat.last.endswith(SHELL_PROMPT))
+            return seat.scrollback()
+
+    with_visit = session(visit=True)
+    at = next(i for i, line in enumerate(with_visit) if line.endswith("@ai"))
+    height = 1 + prompt.count("\\n") + (len(prompt) > 80)
+    rest = with_visit[: at + 1 - height] + with_visit[at + 1 :]
+    assert [line for line in rest if not line.startswith("neocode: ")] == session(visit=False)

@@ -41,10 +41,13 @@ _PLAIN_ARGUMENTS = re.compile(r"(?: [A-Za-z0-9_./:@=+,-]{1,200}){0,20}", re.ASCI
 
 
 def nearest_command(situation: Situation) -> Computed:
-    """The program meant by a typo: from the names on the user's PATH, else from the programs that the table knows."""
+    """The program meant by a typo: from the names on the user's PATH, else from the programs that the table knows.
+
+    A name that the table knows is no typo, however near another one is: `tsc` is not `tac`.
+    """
     name = situation.groups.get("name", "")
     on_path = situation.context.near_commands
-    if name in table("commands") and not on_path:
+    if name in table("commands"):
         return NOTHING
     found = nearest(name, on_path) or nearest(name, [*table("commands"), *table("git")["builtin"]["programs"].split()])
     if not found:

@@ -55,6 +55,13 @@ def test_the_users_own_line_is_put_right() -> None:
     assert _command("dokcer", near_commands=("docker",), command="sudo dokcer ps -a") == ["sudo docker ps -a"]
 
 
+@pytest.mark.parametrize(("name", "near"), [("tsc", "tac"), ("php", "pip"), ("rsync", "sync")])
+def test_a_program_that_is_known_is_not_taken_for_a_typo_of_another(name: str, near: str, rules: Any) -> None:
+    found = rules.log(f"sh: 1: {name}: not found", near_commands=(near,))[0]
+    assert found.fix
+    assert near not in found.fix
+
+
 def test_a_line_with_shell_characters_is_not_repeated() -> None:
     assert _command("gti", near_commands=("git",), command="gti log | head; rm x") == ["git"]
     assert _command("gti", near_commands=("git",), command="gti push [redacted:github-token]") == ["git"]

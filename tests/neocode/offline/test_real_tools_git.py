@@ -93,7 +93,7 @@ def test_no_identity(git: Git, rules: Any, tmp_path: Path) -> None:
     ("argv", "rule", "fix"),
     [
         (["checkout", "nope"], "git-pathspec", "git fetch --all"),
-        (["add", "nope"], "git-pathspec", "git fetch --all"),
+        (["add", "nope"], "git-add-no-file", ""),
         (["switch", "nope"], "git-invalid-reference", "git fetch --all --tags"),
         (["merge", "nope"], "git-invalid-reference", "git fetch --all --tags"),
         (["rebase", "nope"], "git-invalid-reference", "git fetch --all --tags"),

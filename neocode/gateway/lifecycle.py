@@ -171,8 +171,11 @@ async def _spawn(endpoint: Endpoint, command: list[str], environ: dict[str, str]
             if client is not None:
                 return client
             if process.returncode:  # 0: another daemon was first, it will accept soon
-                words = output.last_line() or f"it ended with code {process.returncode}"
-                raise GatewayUnreachable(f"the gateway did not start: {words}", "neocode gateway run shows more")
+                words = output.last_line()  # with what to do, when it is an error of ours
+                hint = "" if words else "neocode gateway run may show more"
+                raise GatewayUnreachable(
+                    f"the gateway did not start: {words or f'it ended with code {process.returncode}'}", hint
+                )
             if time.monotonic() >= deadline:
                 words = output.last_line()
                 said = f": {words}" if words else ""

@@ -23,7 +23,7 @@ from neocode.gateway.daemon_log import configure_logging
 from neocode.gateway.limits import Limits
 from neocode.gateway.server import GatewayServer
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 IDLE_SEC = 300.0
 LOCK_WAIT_SEC = 5.0  # a predecessor that no longer accepts flushes for 2 s
@@ -55,7 +55,7 @@ async def run_daemon(
         transport.prepare(address)
         lock = await _take_lock(address)
         if lock is None:
-            logger.info("a gateway is already running at %s (pid %s)", address, transport.lock_holder(address))
+            _log.info("a gateway is already running at %s (pid %s)", address, transport.lock_holder(address))
             return EXIT_OK
         try:
             return await _serve(address, token_file, make_ask, stop, lock, idle_timeout_sec, limits, version)
@@ -79,14 +79,14 @@ async def _serve(
     try:
         server = GatewayServer(ask, token, address=address, limits=limits, version=version)
         listener = await transport.listen(address, server.connection)
-        logger.info("gateway %s listens at %s", version, address)
+        _log.info("gateway %s listens at %s", version, address)
         listening = asyncio.ensure_future(_keep_listening(listener, server, lock))
         try:
             reason = await _wait_for_end(server, stop, listening, idle_timeout_sec)
         finally:
             listening.cancel()
             await asyncio.wait([listening])
-        logger.info("gateway stops: %s", reason)
+        _log.info("gateway stops: %s", reason)
     finally:
         if server is None:
             await ask.aclose()
@@ -130,9 +130,9 @@ async def _keep_listening(listener: transport.Listener, server: GatewayServer, l
             try:
                 listener = await transport.listen(listener.address, server.connection)
             except ConfigError as error:
-                logger.error("%s", error.message)
+                _log.error("%s", error.message)
                 return
-            logger.info("the socket was removed; gateway listens at %s again", listener.address)
+            _log.info("the socket was removed; gateway listens at %s again", listener.address)
     finally:
         listener.close()
 

@@ -29,7 +29,7 @@ from neocode.gateway.protocol import (
     TriggerParams,
 )
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 AUTHENTICATE = "gateway.authenticate"
 PING = "gateway.ping"
@@ -92,7 +92,7 @@ class _Errors:
             raise RpcError("invalid_action", error.message, data=_hint(error)) from error
         if isinstance(error, NeocodeError):
             raise RpcError("internal_error", error.message, data=_hint(error)) from error
-        logger.error("%s failed", self._action, exc_info=error)
+        _log.error("%s failed", self._action, exc_info=error)
         raise RpcError("internal_error", f"{self._action} failed", data={"hint": LOOK_INTO_LOG}) from error
 
 

@@ -26,7 +26,7 @@ from neocode.gateway.talks import Talks
 from neocode.gateway.turns import Turns
 from neocode.timestamps import rfc3339
 
-logger = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 FLUSH_POLL_SEC = 0.01
 
@@ -156,7 +156,7 @@ class GatewayServer:
         if self._stopping or self.relay.is_bound(session_id):
             return
         if session_id in self.ask.running().values():
-            logger.info("cancelling the ask of %r: nobody listens", session_id)
+            _log.info("cancelling the ask of %r: nobody listens", session_id)
             self.run_to_end(self.ask.cancel(session_id=session_id))
 
     def run_to_end(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
@@ -170,7 +170,7 @@ class GatewayServer:
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None and not isinstance(error, NeocodeError):
-            logger.error("background work failed", exc_info=error)
+            _log.error("background work failed", exc_info=error)
 
     def _check_interval(self) -> float:
         return min(1.0, self.limits.auth_sec / 4, self.limits.silence_sec / 4)

@@ -7,18 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cli import NeoHome
+from cli import NeoHome, neo_home
 from seat import Home
 
 
 @pytest.fixture
 def home() -> Iterator[NeoHome]:
-    with tempfile.TemporaryDirectory(prefix="neo") as path:
-        neo = NeoHome(Path(path))
-        try:
-            yield neo
-        finally:
-            neo.close()
+    with neo_home() as home:
+        yield home
 
 
 @pytest.fixture

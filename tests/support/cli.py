@@ -7,6 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 NEOCODE = [sys.executable, "-I", "-m", "neocode"]
@@ -52,8 +55,10 @@ class NeoHome:
         return result
 
     def close(self) -> None:
-        """Stop the gateway, the hard way when it does not go by itself."""
-        pid = self.status().get("pid") if (self.dir / "run").exists() else None
+        """Stop the gateway if one was ever wanted, the hard way when it does not go by itself."""
+        if not (self.dir / "run").exists():
+            return
+        pid = self.status().get("pid")
         self.run("gateway", "stop")
         if isinstance(pid, int) and pid > 0:
             try:
@@ -61,3 +66,14 @@ class NeoHome:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
+
+
+@contextmanager
+def neo_home() -> Iterator[NeoHome]:
+    """A home of one's own, and so a gateway of one's own; a short path, since a socket's path has a limit."""
+    with tempfile.TemporaryDirectory(prefix="neo") as path:
+        home = NeoHome(Path(path))
+        try:
+            yield home
+        finally:
+            home.close()

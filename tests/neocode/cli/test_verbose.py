@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import pytest
-from cli import NeoHome
+from cli import neo_home
 
 from neocode.cli.verbose import MAX_CAUSES, details
 from neocode.errors import ConfigError
@@ -14,10 +11,10 @@ from neocode.errors import ConfigError
 
 @pytest.mark.parametrize("words", [["--verbose", "diag"], ["diag", "--verbose"]], ids=["in front", "behind"])
 def test_the_cause_is_named_before_the_one_line(words: list[str]) -> None:
-    with tempfile.TemporaryDirectory(prefix="neo") as path:
-        home = NeoHome(Path(path))
-        brief = home.run("diag", "--file", f"{path}/absent")
-        done = home.run(*words, "--file", f"{path}/absent")
+    with neo_home() as home:
+        absent = str(home.path / "absent")
+        brief = home.run("diag", "--file", absent)
+        done = home.run(*words, "--file", absent)
     *more, last = done.stderr.splitlines(keepends=True)
     assert (done.returncode, last) == (brief.returncode, brief.stderr)
     assert any("FileNotFoundError" in line for line in more)

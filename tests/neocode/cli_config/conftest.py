@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
-from cli import NeoHome
+from cli import NeoHome, neo_home
 
 
 @pytest.fixture
 def home() -> Iterator[NeoHome]:
-    with tempfile.TemporaryDirectory(prefix="neo") as path:
-        neo = NeoHome(Path(path))
-        try:
-            yield neo
-        finally:
-            if (neo.dir / "run").exists():  # else no gateway was ever wanted
-                neo.close()
+    with neo_home() as home:
+        yield home
 
 
 class Endpoint(BaseHTTPRequestHandler):

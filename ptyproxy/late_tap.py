@@ -1,16 +1,19 @@
-"""Stands in for the tap while its modules are imported, in the moments in which the shell's own start leaves us idle.
+"""Stands in for the tap until the user's first prompt shows; then imports its modules, one by one between two bytes.
 
-Invariants: a byte never waits for more than one module; what passed before is looked at afterwards, in order; a key
-that is typed before, or more output than is worth keeping, ends the wait at once.
+Invariants: the first prompt waits for none of them; later a byte waits for one at most; what passed before is looked
+at afterwards, in order; a key that is typed before, or more output than is worth keeping, ends the wait at once.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from importlib import import_module
 
 from ptyproxy.tap_guard import Tap
 
+PROMPT_END = b"\x1b]7781;neocode;B"
+PATIENCE_SEC = 0.2  # a shell without marks never says that its prompt is there
 MAX_HELD_BYTES = 256 * 1024  # a shell's start prints less; then there is no hurry left to spare
 
 # what `wrapped` needs, those without needs of their own first, so that each step is one or two milliseconds
@@ -26,12 +29,14 @@ MODULES = (
     "ptyproxy.stream.modes",
     "ptyproxy.stream.keys",
     "ptyproxy.commands",
+    "ringbuffer.utf8",
     "ringbuffer.ring",
     "ringbuffer.head",
     "ptyproxy.capture",
     "ptyproxy.policy",
     "ptyproxy.notices",
     "ptyproxy.diagnosis",
+    "ptyproxy.integration.hotkey",
     "ptyproxy.tap",
     "ptyproxy.control",
     "ptyproxy.wrapped",
@@ -44,6 +49,7 @@ class LateTap:
     def __init__(self, make: Callable[[], Tap], modules: tuple[str, ...] = MODULES) -> None:
         self._make = make
         self._steps: Iterator[str] = iter(modules)
+        self._begin_at = time.monotonic() + PATIENCE_SEC
         self._held: list[bytes] = []
         self._size = 0
         self._tap: Tap | None = None
@@ -56,6 +62,8 @@ class LateTap:
         """Hold what the child printed."""
         self._held.append(data)
         self._size += len(data)
+        if PROMPT_END in data:
+            self._begin_at = 0.0
         if self._size > MAX_HELD_BYTES:
             self._finish()
 
@@ -67,7 +75,10 @@ class LateTap:
         """The real tap asks for the size when it needs it."""
 
     def tick(self) -> float | None:
-        """Import one module; call again at once."""
+        """When it is time, import one module; call again at once."""
+        left = self._begin_at - time.monotonic()
+        if left > 0:
+            return left
         for name in self._steps:
             import_module(name)
             return 0.0

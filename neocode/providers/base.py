@@ -60,7 +60,10 @@ class AskRequest(msgspec.Struct, frozen=True):
 
 
 class Delta(msgspec.Struct, frozen=True):
-    """A piece of the answer. Empty `text` with `reasoning` set is thinking: kept in the history, not shown."""
+    """A piece of the answer. Empty `text` with `reasoning` set is thinking: kept in the history, not shown.
+
+    A text may end in half a surrogate pair, as JSON cut between two pieces has it; whoever joins the texts joins it.
+    """
 
     text: str
     reasoning: str = ""

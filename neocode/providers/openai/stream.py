@@ -12,7 +12,7 @@ from neocode.providers.base import Delta, Finish, Usage
 from neocode.providers.openai.errors import Caller, detail_of, from_detail
 from neocode.providers.openai.failure import Failure, failure
 from neocode.providers.openai.sse import BOM, MAX_LINE_BYTES, Event, SseParser, decode_object
-from neocode.providers.openai.text import one_line, well_formed
+from neocode.providers.openai.text import one_line
 
 MAX_ANSWER_CHARS = 256 * 1024  # text plus thinking; twice what an ask keeps of an answer (`ask/answer.py`)
 LENGTH_REASONS = frozenset({"length", "max_tokens"})
@@ -176,11 +176,14 @@ def oversize(who: Caller) -> Failure:
 
 
 def _text(value: object) -> str:
-    """Content as text: a string, or (Mistral) a list of parts of which the text ones count."""
+    """Content as text: a string, or (Mistral) a list of parts of which the text ones count.
+
+    Half a surrogate pair stays: its other half may be in the next piece.
+    """
     if isinstance(value, list):
         parts = [part.get("text") for part in value if isinstance(part, dict) and part.get("type") == "text"]
         value = "".join(part for part in parts if isinstance(part, str))
-    return well_formed(value) if isinstance(value, str) else ""
+    return value if isinstance(value, str) else ""
 
 
 def _count(value: object) -> int:

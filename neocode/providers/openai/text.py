@@ -38,12 +38,3 @@ def mask_key(text: str, key: str) -> str:
             out.append(text[at])
             at += 1
     return "".join(out)
-
-
-def well_formed(text: str) -> str:
-    """`text` with lone surrogates, which JSON escapes can carry and UTF-8 cannot, replaced by U+FFFD."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text

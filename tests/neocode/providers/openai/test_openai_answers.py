@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from fake_openai import Connection, FakeServer, answers, chunk, plays, sse, usage
 
+from neocode.ask.answer import Answer
 from neocode.config import ProviderConfig
 from neocode.providers.base import AskContext, AskRequest, Delta, Finish, Message, Usage
 from neocode.providers.openai import http, reply, stream
@@ -202,9 +203,11 @@ def test_characters_cut_by_the_network_stay_whole(server: FakeServer, ask: Ask) 
     assert ask().text == "你好世界 🌍 北"
 
 
-def test_lone_surrogates_become_text_that_can_be_written(server: FakeServer, ask: Ask) -> None:
-    server.script(plays(sse('{"choices":[{"delta":{"content":"a\\ud83db"},"finish_reason":"stop"}]}')))
-    assert ask().text.encode("utf-8") == "a�b".encode()
+def test_an_emoji_cut_between_two_chunks_is_one_character_again(server: FakeServer, ask: Ask) -> None:
+    """api7/aisix#111: it became two replacement characters."""
+    halves = ('{"content":"a\\ud83c"},"finish_reason":null', '{"content":"\\udf0db"},"finish_reason":"stop"')
+    server.script(plays(sse(*(f'{{"choices":[{{"delta":{half}}}]}}' for half in halves))))
+    assert Answer().add(ask().text) == "a🌍b"
 
 
 @pytest.mark.parametrize(("name", "pack"), [("gzip", gzip.compress), ("deflate", zlib.compress)])

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal, NamedTuple
+
+from neocode.errors import NeocodeError
 
 Status = Literal["ok", "warn", "broken"]
 
@@ -32,7 +35,10 @@ def examine(name: str, look: Examine, situation: Situation) -> Iterator[Check]:
     """The findings of one examination named `name`; what it raises is the last of them."""
     try:
         yield from look(situation)
+    except NeocodeError as error:
+        yield Check(name, "broken", error.message, error.hint)
     except Exception as error:
+        if os.environ.get("NEOCODE_DEBUG"):
+            raise
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        hint = getattr(error, "hint", "")
-        yield Check(name, "broken", " ".join(str(reason).split()), str(hint) or "set NEOCODE_DEBUG=1 to see where")
+        yield Check(name, "broken", " ".join(str(reason).split()), "set NEOCODE_DEBUG=1 to see where")

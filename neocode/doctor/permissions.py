@@ -28,7 +28,7 @@ def permissions(situation: Situation) -> Iterator[Check]:
 
 def _writable(home: Path) -> Check:
     """Made by doing it: modes alone do not tell of read-only file systems, quotas and full disks."""
-    place = next((each for each in (paths.run_dir(), home, *home.parents) if each.is_dir()), home)
+    place = next((each for each in (paths.run_dir(), home, *home.parents) if os.path.lexists(each)), home)
     probe = place / f".neocode-doctor-{os.getpid()}"
     try:
         fd = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

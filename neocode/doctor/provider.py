@@ -13,8 +13,6 @@ from neocode.errors import NeocodeError
 if TYPE_CHECKING:
     from neocode.config import Config, ProviderConfig
 
-ONLINE_SEC = 60.0
-
 
 def provider(situation: Situation) -> Iterator[Check]:
     """The configuration file, then the provider that it names."""
@@ -87,7 +85,7 @@ def _online(situation: Situation) -> Check:
 
     args = argparse.Namespace(gateway=situation.gateway, token_file=situation.token_file)
     try:
-        answer = ask_gateway(args, "gateway.testProvider", {"name": ""}, ONLINE_SEC)
+        answer = ask_gateway(args, "gateway.testProvider", "")
     except NeocodeError as error:
         return Check("provider test", "broken", error.message, error.hint)
     return Check("provider test", "ok", str(answer.get("message", "it answers")))

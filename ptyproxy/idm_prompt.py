@@ -9,6 +9,10 @@ import re
 from typing import NamedTuple
 
 from ptyproxy.wrap import cell_width
+from ringbuffer.ring import RingBuffer
+
+BEFORE_BYTES = 512  # of output ahead of a prompt, to know whether it began at the first column
+BELOW = b"\r\n"
 
 MAX_PROMPT_BYTES = 8 * 1024
 _STRING = rb"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
@@ -54,3 +58,17 @@ def shows_typed_text(after: bytes) -> bool:
     """Whether text stands right behind the prompt: the shell has read keys that were typed ahead. A right prompt does
     not count, because the cursor is moved to its place first."""
     return bool(_TEXT.match(_SILENT.sub(b"", after)))
+
+
+def behind_prompt(ring: RingBuffer, span: tuple[int, int]) -> bytes:
+    """What was printed behind the prompt at `span` of the stream."""
+    return ring.snapshot(span[1]).data
+
+
+def take_off(ring: RingBuffer, span: tuple[int, int], cols: int) -> tuple[bytes, int]:
+    """What takes the shell's prompt off the screen when that can be done exactly, else goes below it; and its rows."""
+    begin, end = span
+    before = ring.snapshot(max(0, begin - BEFORE_BYTES), begin).data
+    room = prompt_room(before, ring.snapshot(begin, end).data, behind_prompt(ring, span), cols)
+    up = b"\x1b[%dA" % room.rows if room.rows else b""
+    return (up + b"\r\x1b[J" if room.clear else BELOW), room.rows

@@ -8,6 +8,14 @@ from __future__ import annotations
 
 import re
 
+from ptyproxy.capture import Capture
+from ptyproxy.stream.keys import Input
+from ptyproxy.stream.replies import Kind
+
+RECENT_BYTES = 64 * 1024  # of output, in which the question to a reply is looked for
+FOCUS_MODE = 1004
+TERMINALS_OWN: frozenset[Kind] = frozenset({"reply", "focus", "mouse"})  # what nobody typed
+
 _CSI, _OSC, _DCS = rb"\x1b\[", rb"\x1b\]", rb"\x1bP"
 
 # (what the reply looks like, what asks for it); groups of the reply are put into the question
@@ -45,3 +53,29 @@ def was_asked(reply: bytes, output: bytes) -> bool:
             pattern = question % re.escape(found[1]) if shape.groups else question
             return re.search(pattern, output) is not None
     return False
+
+
+class Reports:
+    """What the terminal says while the child does not have the keyboard."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._passes = False
+
+    def are_wanted(self, piece: Input) -> bool:
+        """Whether the child wants this reply, focus or mouse report."""
+        if piece.kind == "focus":
+            return self._capture.modes.is_set(FOCUS_MODE)
+        if piece.kind == "mouse":
+            return self._capture.modes.mouse
+        if piece.data[:1] == b"\x1b":  # else it goes on with one too long to be read at once
+            self._passes = was_asked(piece.data, self._recent_output())
+        return self._passes
+
+    def _recent_output(self) -> bytes:
+        """What the child printed since the last command ended: who asked before that does not read any more."""
+        capture = self._capture
+        start = max(0, capture.ring.end - RECENT_BYTES)
+        if capture.records:
+            start = max(start, capture.records[-1].end or 0)
+        return capture.ring.snapshot(start).data

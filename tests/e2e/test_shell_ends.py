@@ -162,6 +162,28 @@ def test_full_screen_programs_draw_and_leave_the_screen_as_it_was(
         seat.until_shown("named ech")
 
 
+def test_inside_a_terminal_multiplexer_it_works_as_on_a_terminal(shell_home: Home) -> None:
+    if shutil.which("tmux") is None:
+        pytest.skip("not installed")
+    tmux = ["tmux", "-L", f"outer{os.getpid()}", "-f", "/dev/null"]
+    shell = " ".join([*NEOCODE, "shell", "--shell", "/bin/bash"])
+
+    def screen() -> str:
+        shown = subprocess.run([*tmux, "capture-pane", "-p"], env=shell_home.env, capture_output=True, check=False)
+        return shown.stdout.decode()
+
+    subprocess.run([*tmux, "new-session", "-d", "-x", "80", "-y", "24", shell], env=shell_home.env, check=True)
+    try:
+        soon(lambda: SHELL_PROMPT in screen(), "the prompt")
+        subprocess.run([*tmux, "send-keys", "ech inside", "Enter"], env=shell_home.env, check=True)
+        soon(lambda: "provider offline" in screen(), "the answer")
+        soon(lambda: screen().rstrip().endswith(SHELL_PROMPT), "the prompt below it")
+        subprocess.run([*tmux, "send-keys", "C-g"], env=shell_home.env, check=True)
+        soon(lambda: screen().rstrip().endswith(f"{SHELL_PROMPT} echo inside"), "the fix")
+    finally:
+        subprocess.run([*tmux, "kill-server"], env=shell_home.env, capture_output=True, check=False)
+
+
 def test_a_terminal_multiplexer_inside_is_another_terminal(shell_home: Home) -> None:
     if shutil.which("tmux") is None:
         pytest.skip("not installed")

@@ -102,7 +102,27 @@ def test_typed_inside_a_second_time_it_is_not_about_itself(shell_home: Home) -> 
         seat.run("neocode diag --frobnicate")
         inside(seat, "neocode diag", "delivered to shell-")
         seat.until_shown("named ech")
-        assert not any("frobnicate" in row for row in seat.scrollback()[-12:])
+        rows = seat.scrollback()
+        delivered = next(at for at, row in enumerate(rows) if row.startswith("delivered to shell-"))
+        assert not any("frobnicate" in row for row in rows[delivered:])
+
+
+def test_a_remote_provider_is_asked_by_itself_only_after_auto_on(shell_home: Home) -> None:
+    """The address is one that nothing answers at (RFC 5737); it is never called here."""
+    shell_home.run("provider", "add", "far", "--base-url", "https://192.0.2.1/v1", "--model", "m")
+    shell_home.run("use", "far")
+    allowed = shell_home.dir / "state" / "automatic.json"
+    with shell_home.shell() as seat:
+        seat.run("ech once")
+        seat.until_shown("nothing is sent to far")
+        seat.run("ech twice")
+        seat.run("true")
+        assert sum("nothing is sent to far" in row for row in seat.scrollback()) == 1
+        assert not allowed.exists()
+        assert said(shell_home, "auto", "on") == "automatic diagnosis: on\n"
+        seat.until(lambda: allowed.exists() and b"far https://192.0.2.1" in allowed.read_bytes(), "the consent")
+        assert said(shell_home, "auto", "off") == "automatic diagnosis: off\n"
+        seat.until(lambda: b"192.0.2.1" not in allowed.read_bytes(), "its end")
 
 
 def make_neocode(home: Home) -> None:

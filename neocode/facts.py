@@ -35,10 +35,12 @@ _NOT_FOUND = re.compile(
 def os_name() -> str:
     """`linux`, `darwin` or `windows`, then what release, e.g. `linux Debian GNU/Linux 12`."""
     if sys.platform == "win32":
-        return f"windows {platform.version()}"
-    if sys.platform == "darwin":
-        return f"darwin {platform.mac_ver()[0]}".strip()
-    return f"linux {_linux_release()}".strip()
+        name = f"windows {platform.version()}"
+    elif sys.platform == "darwin":
+        name = f"darwin {platform.mac_ver()[0]}"
+    else:
+        name = f"linux {_linux_release()}"
+    return name.strip()
 
 
 def _linux_release() -> str:
@@ -97,12 +99,8 @@ else:
         import psutil
 
         try:
-            process = psutil.Process().parent()
-            for _ in range(MAX_ANCESTORS):
-                if process is None:
-                    return
+            for process in psutil.Process().parents()[:MAX_ANCESTORS]:
                 yield process.name()
-                process = process.parent()
         except psutil.Error:
             return
 

@@ -84,6 +84,11 @@ class LateTap:
             return 0.0
         return self._finish().tick()
 
+    def close(self) -> None:
+        """The shell ended before: what it printed is looked at now, if it may have left a mode of the terminal on."""
+        if self._tap is None and any(b"\x1b" in data for data in self._held):
+            self._finish()
+
     def _finish(self) -> Tap:
         if self._tap is None:
             self._tap = self._make()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 from ptyproxy.integration.base import Plan
@@ -87,12 +87,15 @@ def _plan(options: Options, session: Session, terminal: Terminal) -> Plan:
 def _pump(pump: Pump, terminal: Terminal, parts: Parts) -> int:
     from ptyproxy.late_tap import LateTap
 
+    late = LateTap(parts.make)
     try:
         terminal.enter()
-        pump.tap = LateTap(parts.make)
+        pump.tap = late
         sys.setswitchinterval(SWITCH_SEC)
         return pump.run()
     finally:
+        with suppress(Exception):  # the status of the shell counts more than a mode that stays on
+            late.close()
         parts.close()
         terminal.leave()
         report_fault(pump.tap_error)

@@ -90,6 +90,12 @@ def test_the_status_of_the_shell_is_ours(shell_home: Home, line: str, code: int)
         assert seat.status() == code
 
 
+def test_modes_are_undone_however_short_the_shell_lived(shell_home: Home) -> None:
+    with shell_home.shell("--", "-c", "printf '\\033[?1000h'; exit 4") as seat:
+        assert seat.status() == 4
+        assert b"\x1b[?1000l" in seat.raw.partition(b"\x1b[?1000h")[2]
+
+
 def test_a_script_is_run_as_script_does(shell_home: Home) -> None:
     done = subprocess.run(
         [*NEOCODE, "shell", "--shell", "/bin/sh"],

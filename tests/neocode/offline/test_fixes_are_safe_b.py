@@ -25,6 +25,15 @@ FORBIDDEN = {
 NEEDS_A_WARNING = r"\bdocker rm\b|\breplace --force\b|\blink --overwrite FORMULA\b|\bapt(?:-get)? (?:remove|purge)\b"
 
 
+# programs that only show something; `find . -name 'PATTERN'` is the user's own command put right
+ONLY_LOOKS = re.compile(
+    r"(?:sudo )?(?:(?:df|du|ls|ss|ps|id|pwd|cat|file|free|stat|head|tail|grep|findstr|nm|ldd|lsof|namei|netstat|dig|nc"
+    r"|nslookup|getent|ping|dmesg|journalctl|tasklist|where|which|dir|systeminfo)(?= |$)|find (?!.*'PATTERN')"
+    r"|(?:Get|Test|Resolve)-\w+|rustc --explain|kubectl (?:get|describe|logs)|ssh -[vG] |systemctl status)"
+    r"(?!.*(?:\bxargs\b|-exec\b|\bkill|\bPROGRAM\b))"
+)
+
+
 # the registry itself said that the package exists: only the version asked for does not
 CONFIRMED_BY_THE_REGISTRY = {"npm-etarget"}
 
@@ -38,6 +47,13 @@ def test_no_rule_proposes_a_command_that(what: str) -> None:
     pattern = re.compile(FORBIDDEN[what])
     hits = [(rule.id, line) for rule in all_rules() for lines in _lists(rule) for line in lines if pattern.search(line)]
     assert hits == []
+
+
+def test_a_command_that_only_looks_is_a_check_and_no_fix() -> None:
+    assert ONLY_LOOKS.match("sudo ss -ltnp")
+    assert not ONLY_LOOKS.match("lsof -ti tcp:1 -sTCP:LISTEN | xargs kill")
+    looks = [(rule.id, line) for rule in all_rules() for lines in rule.fix.values() for line in lines]
+    assert [(rule, line) for rule, line in looks if ONLY_LOOKS.match(line)] == []
 
 
 def test_what_replaces_something_comes_last_behind_a_comment() -> None:

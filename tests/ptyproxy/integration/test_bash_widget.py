@@ -37,6 +37,7 @@ def test_text_appears_above_the_prompt_and_the_line_stays(bash, rc: str, typed: 
     shell.run("echo before")
     above = shell.lines()[: -prompt_rows_of(rc)]
     shell.type(typed)
+    shell.until(lambda: typed[:4] in shell.lines()[-1] + shell.lines()[-2], "what was typed")
     shell.settle()
     prompt = shell.lines()[len(above) :]
     row, column = shell.cursor

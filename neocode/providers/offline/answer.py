@@ -46,7 +46,7 @@ def fault(hit: Hit, context: AskContext) -> Fault:
     values |= {group: Typed(rule.params.get(group, TEXT), value) for group, value in hit.groups.items()}
     fix = [draft for extra in computed for draft in extra.fix]
     check = [draft for extra in computed for draft in extra.check]
-    fix += [Draft(command, values) for command in select(rule.fix, kind, name)]
+    fix += [Draft(command, _own(values)) for command in select(rule.fix, kind, name)]
     check += [Draft(command, values) for command in select(rule.check, kind, name)]
     explained = [expand(rule.explain, hit.groups, context), *(extra.explain for extra in computed)]
     said = [extra.confidence for extra in computed if extra.confidence]
@@ -59,6 +59,14 @@ def fault(hit: Hit, context: AskContext) -> Fault:
         confidence=_first(said, rule),
         seen_in_log=hit.first >= 0,
     )
+
+
+def _own(values: Mapping[str, Typed]) -> dict[str, Typed]:
+    """For fixes, which change what they name: a path from the log must be one that is a person's to change."""
+    return {
+        group: Typed("own-path", value) if kind == "path" else Typed(kind, value)
+        for group, (kind, value) in values.items()
+    }
 
 
 def _first(said: list[Confidence], rule: Rule) -> Confidence:

@@ -39,6 +39,24 @@ def _path(value: str) -> bool:
     return visible(value)
 
 
+# below these nothing is a person's own but what OWN names; a log must not make anybody chmod or remove what is there
+_SYSTEM = re.compile(
+    r"/+(?:bin|boot|dev|etc|lib\w*|proc|run|sbin|sys|System|Library|usr|var|(?:home|Users|root|opt|srv|mnt|media|tmp)/*$|$)"
+    r"(?:/|$)|[A-Za-z]:[\\/]*(?:$|(?:Windows|Program Files(?: \(x86\))?|ProgramData|Users[\\/]*$)(?:[\\/]|$))",
+    re.IGNORECASE,
+)
+_OWN = re.compile(r"/(?:usr/(?:local|src)|var/(?:www|opt|folders))/[^/]")
+
+
+def _own_path(value: str) -> bool:
+    """A path that a command may change: no wildcard, no way far up or up from inside, nothing of the system's."""
+    slashed = value.replace("\\", "/")
+    inside = re.sub(r"^(?:\.\.?/){0,2}", "", slashed)
+    if not _path(value) or re.search(r"[*?\[\]]", value) or inside in ("", ".") or ".." in inside.split("/"):
+        return False
+    return _OWN.match(value) is not None or _SYSTEM.match(value) is None
+
+
 _LABEL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?", re.ASCII)
 
 
@@ -88,6 +106,7 @@ TYPES: dict[str, Validator] = {
     ),
     "version": _full(r"v?[0-9]{1,8}(?:\.[0-9]{1,8}){0,4}(?:[.-]?[A-Za-z][A-Za-z0-9.-]*)?(?:\+[A-Za-z0-9.-]+)?", 64),
     "path": _path,
+    "own-path": _own_path,
     "port": _number(1, 65535),
     "host": _host,
     "url": lambda value: _URL.fullmatch(value) is not None,

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -233,6 +234,42 @@ def test_no_rule_shows_a_command_with_what_does_not_validate(rule: object, kind:
 
 def test_a_word_with_a_redaction_mark_never_reaches_a_command() -> None:
     assert render(Draft("cat {p}", {"p": Typed("path", "/x/[redacted:github-token]/y")}), "bash") is None
+
+
+SYSTEMS_OWN = """
+/ // /* * .. ./.. ../../../etc/passwd a/../../b .git/../../etc/x.lock /etc /etc/passwd /usr/bin/env /usr/local /home
+/var/lib/dpkg/lock /dev/sda C:\\ C:\\Windows\\x c:/users
+"""
+PERSONS_OWN = """
+x ./run.sh ../repo /app /home/me/x /root/.ssh/id /usr/local/Cellar /var/www/site /tmp/a /Users/me/x /opt/homebrew/bin
+C:\\Users\\me\\x D:\\work
+"""
+
+
+@pytest.mark.parametrize("path", SYSTEMS_OWN.split())
+def test_what_is_not_a_persons_own_is_not_to_be_changed(path: str) -> None:
+    assert not types.valid("own-path", path)
+
+
+@pytest.mark.parametrize("path", PERSONS_OWN.split())
+def test_what_is_a_persons_own_may_be_changed(path: str) -> None:
+    assert types.valid("own-path", path)
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "Error: The following directories are not writable by your user:\n/etc",
+        "fatal: Unable to create '/etc/passwd.lock': File exists.",
+        "fatal: Unable to create '/home/me/x/yarn.lock': File exists.",
+        "fatal: detected dubious ownership in repository at '*'",
+        "rm: cannot remove '/': Is a directory",
+        "bash: /etc/shadow: Permission denied",
+        "Permissions 0644 for '/etc/passwd' are too open.\nLoad key \"/etc/passwd\": bad permissions",
+    ],
+)
+def test_a_log_makes_nobody_change_what_the_system_owns(log: str, rules: Any) -> None:
+    assert [line for fault in rules.log(log) for line in fault.fix] == []
 
 
 def test_a_share_of_another_machine_is_no_path() -> None:

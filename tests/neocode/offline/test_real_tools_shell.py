@@ -52,7 +52,7 @@ CASES = [
     ("zsh", "./noexec.sh", "zsh-permission-denied", "chmod +x ./noexec.sh"),
     ("zsh", "./missing.sh", "zsh-no-such-file", ""),
     ("zsh", "cd nope", "zsh-fish-cd-no-such-directory", ""),
-    ("zsh", "ls *.nomatch", "zsh-no-matches", "echo '*.nomatch'"),
+    ("zsh", "ls *.nomatch", "zsh-no-matches", ""),
     ("zsh", "a && && b", "zsh-parse-error", ""),
     ("zsh", "./crlfbang.sh", "script-crlf", "sed -i 's/\\r$//' ./crlfbang.sh"),
     ("fish", "gtti", "fish-command-not-found", ""),

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ptyproxy import policy
 from ptyproxy.messages import AllowAutomatic, Ask, Block, Done, Failed, FromControl, Stop, ToControl
-from ptyproxy.notices import Notices
+from ptyproxy.notices import Notices, dim, remark
 from ptyproxy.ports import Answer, Finding
 from ptyproxy.records import CommandRecord, Output
 
@@ -24,7 +24,6 @@ MEMORY_SEC = 300.0
 MEMORY_ANSWERS = 32
 MARKER_SEC = 0.3  # an answer that is faster needs no marker
 MAX_INSERT_CHARS = 500  # a longer line is no command that a person checks before Enter
-DIM, PLAIN = "\x1b[2m", "\x1b[m"
 _INVISIBLE = re.compile(rb"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]|[\x00-\x20\x7f]")
 _NUMBERS = re.compile(rb"\d+")
 
@@ -142,9 +141,7 @@ class Diagnosis:
 
     def _insert_next(self, shown: Shown) -> None:
         if not shown.fixes:
-            self._notices.say(
-                f"{DIM}neocode: there is no command here that may be put into the line{PLAIN}", asked=True
-            )
+            self._notices.say(remark("there is no command here that may be put into the line"), asked=True)
         elif self._fix < len(shown.fixes):
             self._fix += 1
             self._insert(shown.fixes[self._fix - 1])
@@ -218,14 +215,14 @@ class Diagnosis:
             self._finish(job, message.answer)
         elif not (message.consent and self._consent_told):
             self._consent_told = self._consent_told or message.consent
-            self._notices.say(f"{DIM}neocode: {message.line}{PLAIN}", asked=not job.automatic)
+            self._notices.say(remark(message.line), asked=not job.automatic)
         self._start_next()
 
     def _finish(self, job: Job, answer: Answer) -> None:
-        closing = f"{DIM}{answer.closing}{PLAIN}"
+        closing = dim(answer.closing)
         self._notices.say(closing, asked=not job.automatic)
         if job.fingerprint:
-            self._memory[job.fingerprint] = Remembered(self._clock(), "".join(self._text) + closing + "\n", answer)
+            self._memory[job.fingerprint] = Remembered(self._clock(), "".join(self._text) + closing, answer)
             while len(self._memory) > MEMORY_ANSWERS:
                 self._memory.popitem(last=False)
         self._remember_shown(job.number, answer)
@@ -247,7 +244,7 @@ class Diagnosis:
         if left > 0:
             return left
         self._marker_due = None
-        self._notices.say(f"{DIM}neocode: looking at it ...{PLAIN}", asked=not self._running.automatic)
+        self._notices.say(remark("looking at it ..."), asked=not self._running.automatic)
         return None
 
 

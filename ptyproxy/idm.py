@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Literal
 
 from ptyproxy import idm_modes
 from ptyproxy.capture import Capture
 from ptyproxy.idm_beside import SETTLE_SEC, Beside
 from ptyproxy.idm_handover import Handover
 from ptyproxy.idm_keyboard import Keyboard
-from ptyproxy.idm_ports import Surroundings, Wires
+from ptyproxy.idm_ports import State, Surroundings, Wires
 from ptyproxy.idm_prompt import BELOW, behind_prompt, shows_typed_text, take_off
+from ptyproxy.idm_ready import SILENCE_SEC, START_SEC, readiness
 from ptyproxy.idm_replies import TERMINALS_OWN, Reports
-from ptyproxy.idm_talk import Talk
+from ptyproxy.idm_talk import GREETING, Talk
 from ptyproxy.messages import (
     FromMode,
     ModeAnswered,
@@ -33,23 +33,10 @@ from ptyproxy.messages import (
     ModeTaken,
     ModeText,
     ToControl,
-)
-from ptyproxy.notices import terminal_bytes
+)  # fmt: skip
+from ptyproxy.notices import remark, terminal_bytes
 from ptyproxy.session import Session
 from ptyproxy.stream.keys import Input
-
-State = Literal["off", "waiting", "settling", "editing", "handing", "starting", "running"]
-
-SILENCE_SEC = 0.3  # a shell without marks: its prompt is there when nothing has come for so long
-# Keys that come before the command has begun are kept so long: the shell's editor, which still has its terminal, would
-# take a carriage return for itself or leave it to the command as it is. A line that is not complete begins nothing.
-START_SEC = 0.3
-PASTE_MODE = 2004
-DIM, PLAIN = "\x1b[2m", "\x1b[m"
-GREETING = (
-    f"{DIM}neocode: @ai QUESTION asks about this shell; any other line runs in it{PLAIN}\n"
-    f"{DIM}neocode: @fix N takes a suggested command; exit or Ctrl-D leaves{PLAIN}\n"
-)
 
 
 class Mode:
@@ -168,7 +155,7 @@ class Mode:
             self._talking.asked(self._capture.records)
         elif isinstance(message, ModeAnswered):
             self._talking.answered()
-        elif isinstance(message, ModeRun) and "\n" in message.line and not self._capture.modes.is_set(PASTE_MODE):
+        elif isinstance(message, ModeRun) and "\n" in message.line and not self._capture.modes.is_set(idm_modes.PASTE):
             self._say("this shell takes one line at a time; the arrow key brings the text back")
             self._edit()
         elif isinstance(message, ModeRun):
@@ -179,13 +166,14 @@ class Mode:
             self._hand_over(None)
 
     def _say(self, text: str) -> None:
-        self._wires.show(terminal_bytes(f"{DIM}neocode: {text}{PLAIN}\n"))
+        self._wires.show(terminal_bytes(remark(text)))
 
     def tick(self) -> float | None:
         """Do what is due; seconds until then."""
         self._wires.input_held = self.has_keyboard and self._keyboard.full
         if self.state in ("waiting", "running"):
-            wait = self._readiness()
+            quiet_in = self._last_output + SILENCE_SEC - self._clock()
+            wait = readiness(self._capture, self._tap, self._prompt_new, self._in_foreground, quiet_in)
             if wait != 0.0:
                 return wait
             self.state = "settling"
@@ -208,23 +196,11 @@ class Mode:
                 self._say("the @ai mode does not work in this shell any more")
                 self._hand_over(None)
                 return 0.0
-            return self._look_after_screen()
+            redraw = ModeRedraw(self._number, False)
+            return self._beside.look_after(self._clock(), self._wires.show, lambda: self._post(redraw))
         return None
 
     # -- taking screen and keyboard
-
-    def _readiness(self) -> float | None:
-        """0.0 when they may be taken; else seconds until it is worth asking again, None: something must happen."""
-        if not self._prompt_new and self._capture.authenticated:
-            return None
-        if self._capture.authenticated:
-            return 0.0 if self._tap.prompt_is_idle and not self._tap.words_on_their_way else None
-        if self._capture.modes.alternate or not self._tap.nothing_typed:
-            return None
-        left = self._last_output + SILENCE_SEC - self._clock()
-        if left > 0:
-            return left
-        return 0.0 if self._in_foreground() is not False else SILENCE_SEC
 
     def _settle(self) -> float:
         """Wait for the end of what the shell draws behind its prompt, then begin."""
@@ -256,16 +232,6 @@ class Mode:
         self._number += 1
         self._beside = Beside()
         self._post(ModeEdit(self._number, self._talking.id))
-
-    def _look_after_screen(self) -> float | None:
-        """What the child prints beside us (a background job) is followed by our line, drawn again."""
-        left = self._beside.due_in(self._clock())
-        if left == 0.0:
-            self._wires.show(self._beside.go_below())
-            self._beside.redrawing = True
-            self._post(ModeRedraw(self._number, False))
-            return None
-        return left
 
     # -- giving them back
 

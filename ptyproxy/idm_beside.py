@@ -5,6 +5,8 @@ Invariant: it stands on rows of its own; our line follows it, drawn anew, and no
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ptyproxy.idm_prompt import shows_anything
 
 SETTLE_SEC = 0.03  # what a shell draws behind its prompt (right prompt, modes) comes within it, a job's line too
@@ -37,6 +39,16 @@ class Beside:
         if self._since is None:
             return None
         return max(0.0, min(self._last + SETTLE_SEC, self._since + REDRAW_SEC) - now)
+
+    def look_after(self, now: float, show: Callable[[bytes], None], redraw: Callable[[], None]) -> float | None:
+        """Let our line follow what was printed, when that is due; seconds until it is, None: not to be expected."""
+        left = self.due_in(now)
+        if left == 0.0:
+            show(self.go_below())
+            self.redrawing = True
+            redraw()
+            return None
+        return left
 
     def go_below(self) -> bytes:
         """Brings the cursor to a row of our own."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from ptyproxy.stream.modes import ModeTracker
 
 # our editor (prompt_toolkit) switches these itself, as it likes
-_PASTE, _CURSOR_KEYS, _CURSOR = 2004, 1, 25
+PASTE, _CURSOR_KEYS, _CURSOR = 2004, 1, 25
 _WIN32_KEYS = 9001
 
 
@@ -28,7 +28,7 @@ def take(modes: ModeTracker) -> bytes:
 def give_back(modes: ModeTracker) -> bytes:
     """The inverse of `take` and of what the editor did."""
     out = [b"\x1b[m"]
-    for mode in (_PASTE, _CURSOR_KEYS, _CURSOR):
+    for mode in (PASTE, _CURSOR_KEYS, _CURSOR):
         out.append(b"\x1b[?%d%s" % (mode, b"h" if modes.is_set(mode) else b"l"))
     if modes.kitty_keyboard:
         out.append(b"\x1b[<u")

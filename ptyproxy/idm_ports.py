@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 from ptyproxy.ports import Finding
 from ptyproxy.stream.keys import Input
+
+State = Literal["off", "waiting", "settling", "editing", "handing", "starting", "running"]
 
 
 class Wires(Protocol):

@@ -8,7 +8,12 @@ import os
 from collections.abc import Sequence
 from secrets import token_hex
 
+from ptyproxy.notices import remark
 from ptyproxy.records import CommandRecord
+
+GREETING = remark("@ai QUESTION asks about this shell; any other line runs in it") + remark(
+    "@fix N takes a suggested command; exit or Ctrl-D leaves"
+)
 
 
 class Talk:

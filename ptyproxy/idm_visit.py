@@ -27,7 +27,7 @@ from ptyproxy.messages import (
     ModeText,
     ToMode,
 )
-from ptyproxy.notices import terminal_bytes
+from ptyproxy.notices import DIM, PLAIN, dim, remark, terminal_bytes
 from ptyproxy.ports import Answer, Assistant, AssistantError, Finding
 
 FINDING_SEC = 5.0  # the pump answers at once, unless it is stopped
@@ -35,7 +35,6 @@ ANSWER_SEC = 95.0  # the assistant has its own, shorter deadline
 END_TALK_SEC = 0.5  # the process may be ending
 MARKER_SEC = 0.3
 MARKER = "neocode: looking at it ... Ctrl-C stops"
-DIM, PLAIN = "\x1b[2m", "\x1b[m"
 WIPE = b"\r\x1b[K"
 
 MakeEditor = Callable[[Callable[[bytes], None]], Editor]
@@ -198,7 +197,7 @@ class Visitor:
 
     def _finish(self, answer: Answer) -> None:
         self._suggested = answer.suggested or answer.fixes
-        self._write(terminal_bytes(f"{DIM}{answer.closing}{PLAIN}\n"))
+        self._write(terminal_bytes(dim(answer.closing)))
         count = len(self._suggested)
         if count:
             which = (
@@ -211,7 +210,7 @@ class Visitor:
     def _say(self, text: str) -> None:
         """One dim line of ours."""
         if text:
-            self._write(terminal_bytes(f"{DIM}neocode: {text}{PLAIN}\n"))
+            self._write(terminal_bytes(remark(text)))
 
     def _draw(self, data: bytes) -> None:
         self._tell(ModeText(self._number, data, drawing=True))

@@ -18,6 +18,7 @@ from ptyproxy.session import SHOW_ORDER, Session
 MAX_WAITING_CHARS = 256 * 1024  # an answer is a few KiB; a model that never ends is cut here
 ACK_SEC = 1.0  # a widget that has not redrawn its prompt by then does not work
 SILENCE_SEC = 0.3  # way (c): the child has stopped printing
+DIM, PLAIN = "\x1b[2m", "\x1b[m"
 CUT = "[the rest of this answer was too long to keep]\n"
 PROMPT_MARK = b"\x1b]7781;neocode;A"
 _MARKS = re.compile(rb"\x1b\](?:7781|133|633|7|9;9|1337);[^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]")
@@ -172,6 +173,16 @@ class Notices:
         self.drop()
         self._write(b"\r\n" + terminal_bytes(text))
         return None
+
+
+def dim(text: str) -> str:
+    """One line of ours that is not the answer itself."""
+    return f"{DIM}{text}{PLAIN}\n"
+
+
+def remark(text: str) -> str:
+    """A line in which we speak for ourselves."""
+    return dim(f"neocode: {text}")
 
 
 def terminal_bytes(text: str) -> bytes:

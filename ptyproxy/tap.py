@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ptyproxy.capture import Capture
 from ptyproxy.diagnosis import Diagnosis
+from ptyproxy.findings import ASK_WORD, Findings
 from ptyproxy.integration.hotkey import PlainTyping
 from ptyproxy.messages import Block, Done, Failed, FromControl, Notified
 from ptyproxy.notices import Notices
@@ -22,7 +23,6 @@ from ptyproxy.records import (
     CommandStarted,
     Event,
     HotkeyPressed,
-    Output,
     PromptBegan,
     PromptEnded,
 )
@@ -31,10 +31,7 @@ from ptyproxy.stream.keys import Input, KeyParser
 if TYPE_CHECKING:
     from ptyproxy.idm import Mode
 
-NEAR_COMMANDS = 5  # what a first `@ai` turn is told of the past
-SCREEN_BYTES = 32 * 1024  # "the recent screen" when there is no record
 FLUSH_KEYS_SEC = 0.05  # an Escape that nothing follows
-ASK_WORD = "@ai"
 START_ANYWAY_SEC = 1.0  # a shell without marks never says that its prompt is there
 
 
@@ -53,8 +50,7 @@ class ShellTap:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.capture = capture
-        self.kind = kind
-        self._cols = cols
+        self.findings = Findings(capture, kind, cols)
         self._receive = receive
         self._clock = clock
         self._hotkey = bytes((hotkey,))
@@ -188,10 +184,7 @@ class ShellTap:
 
     def happened_since(self, number: int | None) -> Finding | None:
         """The commands after record `number`, None when there are none; without a number the recent past."""
-        if number is None:
-            return self.find(self._latest(), False)
-        records = [one for one in self._others() if one.number > number]
-        return None if not records else self._finding(records[-1], records[:-1][-NEAR_COMMANDS:])
+        return self.findings.since(number)
 
     def typed_ahead(self, pieces: list[Input]) -> None:
         """These keys are the child's."""
@@ -291,51 +284,15 @@ class ShellTap:
 
     def _at_ai(self, question: str) -> None:
         if question:
-            self.diagnosis.ask_question(question, self.find(self._latest(), False))
+            self.diagnosis.ask_question(question, self.findings.latest())
         elif self.on_mode is not None:
             self.on_mode()
 
     def _notified(self, action: str) -> None:
         if action == "diagnose":
-            self.diagnosis.requested(self._before_ours())
+            self.diagnosis.requested(self.findings.before_ours(self.diagnosis.is_ours))
         elif action == "idm_enter" and self.on_mode is not None:
             self.on_mode()
         elif action in ("auto_on", "auto_off"):
             self.diagnosis.switch(action == "auto_on")
             self.on_state()
-
-    def _before_ours(self) -> CommandRecord | None:
-        """The command before `neocode diag`, when that is what was typed here and runs now."""
-        running = self.capture.running
-        if running is None or not self.diagnosis.is_ours(running.command or ""):
-            return None
-        others = [one for one in self.capture.records if not self.diagnosis.is_ours(one.command or "")]
-        return others[-1] if others else None
-
-    # -- findings
-
-    def find(self, record: CommandRecord | None, automatic: bool) -> Finding:
-        """What is known of a command now, its output included; without one the recent screen."""
-        return self._finding(record, [] if automatic else self._before(record), automatic)
-
-    def _finding(self, record: CommandRecord | None, before: list[CommandRecord], automatic: bool = False) -> Finding:
-        output = self.capture.output(record) if record is not None else self._screen()
-        near = tuple((other, self.capture.output(other)) for other in before)
-        return Finding(record, output, self._cols(), self.kind, automatic, near)
-
-    def _screen(self) -> Output:
-        ring = self.capture.ring
-        return Output(b"", 0, ring.snapshot(max(0, ring.end - SCREEN_BYTES)).data)
-
-    def _latest(self) -> CommandRecord | None:
-        """The newest command that is not ours."""
-        others = self._others()
-        return others[-1] if others else None
-
-    def _others(self) -> list[CommandRecord]:
-        """The commands that are not ours."""
-        return [one for one in self.capture.records if (one.command or "").split(None, 1)[:1] != [ASK_WORD]]
-
-    def _before(self, record: CommandRecord | None) -> list[CommandRecord]:
-        number = record.number if record else 1 << 62
-        return [one for one in self._others() if one.number < number][-NEAR_COMMANDS:]

@@ -64,7 +64,7 @@ class WrappedShell:
         diagnosis = Diagnosis(
             notices,
             self.control.post,
-            self.tap.find,
+            self.tap.findings.find,
             self._insert,
             auto=options.auto,
             marker=options.marker,

@@ -24,6 +24,7 @@ if sys.platform != "win32":
     from ptyproxy.platform.unix import spawn
 
 DEADLINE_SEC = 8.0  # for one step; the machine may be busy
+KEY_SEC = 0.5  # a line editor that says nothing for so long has nothing to say
 QUIET_SEC = 0.06  # a prompt is drawn when the shell has then been silent for so long
 
 
@@ -71,6 +72,12 @@ class Shell:
         drawn = self._prompts() + times
         self.type(keys)
         self.until(lambda: self._prompts() >= drawn, f"a prompt after {keys!r}")
+        self.settle()
+
+    def keys(self, keys: str) -> None:
+        """Type and wait for what the line editor does with it."""
+        self.type(keys)
+        self._read(KEY_SEC)
         self.settle()
 
     def order(self, *, show: str | None = None, line: str | None = None) -> None:

@@ -32,8 +32,7 @@ def both(start, home: Path):
                 if step.endswith(("\r", "\x03")):
                     shell.prompt_after(step, times=2 if step == "\x03" else 1)
                 else:
-                    shell.type(step)
-                    shell.settle()
+                    shell.keys(step)
             results.append((shell.scrollback(), shell.cursor))
         return results
 

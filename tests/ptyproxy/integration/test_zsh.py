@@ -39,8 +39,7 @@ def both(zsh):
                 if step.endswith(("\r", "\x03")):
                     shell.prompt_after(step)
                 else:
-                    shell.type(step)
-                    shell.settle()
+                    shell.keys(step)
             results.append((shell.scrollback(), shell.cursor))
         return results
 

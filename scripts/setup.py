@@ -123,6 +123,8 @@ def run(argv: list[str]) -> None:
         last = lines[-1].strip() if lines else f"exit code {done.returncode}"
         if "ensurepip" in done.stdout.decode(errors="replace"):
             last += " (on Debian and Ubuntu: sudo apt install python3-venv)"
+        if "pip" in argv:
+            last += " (packages come from the network or from where pip's own settings point)"
         raise SetupError(f"set-up failed: {last}")
 
 

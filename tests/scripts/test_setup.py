@@ -60,6 +60,10 @@ def test_the_first_run_sets_up_and_later_runs_do_not(checkout: Path) -> None:
     out, err = start(checkout).communicate(timeout=30)
     assert (out.splitlines()[0], err) == ("ran", "")
     assert leftovers(checkout) == []
+    for command in (["../scripts/neocode"], ["/bin/sh", "neocode"]):  # later runs need no program from the PATH
+        cwd = checkout / ("neocode" if len(command) == 1 else "scripts")
+        done = subprocess.run(command, cwd=cwd, env={"PATH": "/nowhere"}, capture_output=True, text=True, check=False)
+        assert (done.stdout.splitlines()[:1], done.stderr) == (["ran"], "")
 
 
 def test_nothing_is_activated_and_the_current_directory_is_not_imported(checkout: Path, tmp_path: Path) -> None:
@@ -123,5 +127,6 @@ def test_a_failing_install_is_one_line_and_leaves_nothing(checkout: Path) -> Non
     assert process.returncode == 2
     assert len(process.stderr.splitlines()) == 2  # the notice and the error
     assert "set-up failed" in process.stderr
+    assert "pip's own settings" in process.stderr
     assert leftovers(checkout) == []
     assert not (checkout / ".venv").exists()

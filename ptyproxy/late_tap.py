@@ -37,6 +37,7 @@ MODULES = (
     "ptyproxy.notices",
     "ptyproxy.diagnosis",
     "ptyproxy.integration.hotkey",
+    "ptyproxy.findings",
     "ptyproxy.tap",
     "ptyproxy.control",
     "ptyproxy.wrapped",

@@ -98,13 +98,16 @@ class ShellTap:
             return self._input_beside(self.mode, data)
         state = self.capture.state
         forwarded = data
-        for piece in self._keys.feed(data):
+        whole = not self._keys.pending
+        pieces = self._keys.feed(data)
+        for piece in pieces:
             if piece.kind == "hotkey" and self._takes_hotkey(piece):
                 forwarded = forwarded.replace(self._hotkey, b"", 1)
                 self.diagnosis.hotkey("other")
             else:
-                if piece.kind == "hotkey" and piece.data == data and self._editor_takes_hotkey(state):
-                    forwarded = self._hotkey_key
+                if piece.kind == "hotkey" and whole and self._editor_takes_hotkey(state):
+                    at = piece.start - pieces[0].start + len(forwarded) - len(data)
+                    forwarded = forwarded[:at] + self._hotkey_key + forwarded[at + len(piece.data) :]
                 self._typed_piece(piece, state)
         self._keys_at = self._clock() if self._keys.pending else None
         return forwarded

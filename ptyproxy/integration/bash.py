@@ -15,6 +15,7 @@ from ptyproxy.platform.base import ShellCommand
 from ptyproxy.session import Session
 
 _SCRIPT = "neocode.bash"
+_HISTORY = "history"
 # options without an argument that leave bash interactive and its start-up files as they are
 _PLAIN_LETTERS = frozenset("abefhiklmnuvxBCEHPT")
 _PLAIN_LONG = frozenset({"--login", "--noprofile", "--verbose", "--debugger"})
@@ -61,6 +62,7 @@ def prepare(
 ) -> Plan:
     """The plan for bash; writes the script into the session's directory. Raises OSError."""
     script = session.write(_SCRIPT, source.encode())
+    session.write(_HISTORY, b"")  # whatever the user's umask, the hook finds it closed to others
     env = dict(environ)
     env[b"NEOCODE_HOTKEY"] = control_letter(hotkey).encode()
     name = basename(path)

@@ -54,15 +54,16 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
   # Tells the command line of the command that PS0 announced: the last line of the history, if the history grew by it.
   # `sure=0`: it did not (ignored, a duplicate, history off); then the screen decides whether this is the line.
   __neocode_tell() {
-    local IFS=$'\n' HISTTIMEFORMAT='' line='' number='' sure='' out='' cut='' __neocode_value=''
+    local HISTTIMEFORMAT='' line='' number='' sure='' out='' cut='' __neocode_value=''
     local -a lines=()
     local -i part=0 total=0
     __neocode_told=1
-    # no command substitution: that would fork
-    if builtin history 1 >|"$__neocode_dir/history"; then
-      mapfile -t lines <"$__neocode_dir/history"
-      : >|"$__neocode_dir/history"
-      line=${lines[*]}
+    # no command substitution, which would fork; and over the file's old content up to a NUL, since a file that was cut
+    # to nothing is written to the disk at once when it is closed
+    if { builtin history 1 && printf '\0'; } 1<>"$__neocode_dir/history"; then
+      mapfile -d '' -n 1 lines <"$__neocode_dir/history"
+      line=${lines[0]-}
+      line=${line%$'\n'}
       line=${line#"${line%%[! ]*}"}
       number=${line%%[!0-9]*}
       line=${line#"$number"??}
@@ -193,16 +194,24 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
     local keymap='' line='' key="\"\\C-$__neocode_key"
     local -a lines=()
     for keymap in emacs vi-insert vi-command; do
-      { bind -m "$keymap" -p; bind -m "$keymap" -s; bind -m "$keymap" -X; } >|"$__neocode_dir/keys"
-      mapfile -t lines <"$__neocode_dir/keys"
-      for line in "${lines[@]}"; do
-        [[ $line == "$key"* ]] || continue
-        case ${line#"$key"} in
-          '": abort' | '": self-insert') ;;
-          '": '[a-z]*) [[ $__neocode_key != g ]] || return 0 ;;
-          *) return 0 ;;
-        esac
-      done
+      bind -m "$keymap" -s
+      bind -m "$keymap" -X
+      # all functions: some 500 lines, so only where the short answer will not do
+      if [[ $__neocode_key == g && ( $keymap == emacs || ! -o vi ) ]]; then
+        [[ $keymap != emacs ]] || bind -m "$keymap" -q abort
+      else
+        bind -m "$keymap" -p
+      fi
+    done >|"$__neocode_dir/keys"
+    mapfile -t lines <"$__neocode_dir/keys"
+    for line in "${lines[@]}"; do
+      case $line in
+        "$key\": abort" | "$key\": self-insert") ;;
+        "$key\": "[a-z]*) [[ $__neocode_key != g ]] || return 0 ;;
+        "$key"*) return 0 ;;
+        'abort can be invoked via '*) [[ $line == *"$key\""* ]] || return 0 ;;
+        'abort is not bound'*) return 0 ;;
+      esac
     done
     return 1
   }

@@ -125,17 +125,25 @@ if [[ -o interactive && -z "${__neocode_nonce-}" && -r "${NEOCODE_SESSION_DIR:-/
       __neocode_write "${__neocode_mark}D$__neocode_tail;shell=zsh $ZSH_VERSION;hotkey=$hotkey;hooks=array$__neocode_bel"
     }
 
-    # Whether the user bound the hotkey, or a sequence that begins with it, in any keymap.
+    # Whether the user bound the hotkey, or a sequence that begins with it, in any keymap. By a file: no fork.
     function __neocode_is_bound {
-      builtin local keymap name bound key="^${(U)__neocode_key}"
+      builtin local keymap name line key="^${(U)__neocode_key}"
       for keymap in emacs viins vicmd; do
         # -p gives the longer ones only, -L tells a macro
-        [[ -z $(builtin bindkey -M $keymap -p "$key") ]] || return 0
-        bound=$(builtin bindkey -M $keymap -L "$key")
-        [[ $bound == bindkey\ -s\ * ]] && return 0
-        name=${bound##* }
-        [[ ${widgets[$name]-builtin} == user:* ]] && return 0
-        [[ $__neocode_key != g || $name == (undefined-key|send-break|list-expand) ]] || return 0
+        builtin bindkey -M $keymap -p "$key"
+        builtin print
+        builtin bindkey -M $keymap -L "$key"
+      done >|$__neocode_dir/keys
+      for line in "${(@f)$(<$__neocode_dir/keys)}"; do
+        case $line in
+          (bindkey\ -s\ *) return 0 ;;
+          (bindkey\ *)
+            name=${line##* }
+            [[ ${widgets[$name]-builtin} == user:* ]] && return 0
+            [[ $__neocode_key != g || $name == (undefined-key|send-break|list-expand) ]] || return 0
+            ;;
+          (?*) return 0 ;;
+        esac
       done
       return 1
     }

@@ -24,8 +24,8 @@ if sys.platform != "win32":
     from ptyproxy.platform.unix import spawn
 
 DEADLINE_SEC = 8.0  # for one step; the machine may be busy
-KEY_SEC = 0.5  # a line editor that says nothing for so long has nothing to say
-QUIET_SEC = 0.06  # a prompt is drawn when the shell has then been silent for so long
+KEY_SEC = 0.3  # a line editor that says nothing for so long has nothing to say
+QUIET_SEC = 0.04  # a prompt is drawn when the shell has then been silent for so long
 
 
 class _Screen(pyte.HistoryScreen):

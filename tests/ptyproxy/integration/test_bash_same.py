@@ -42,7 +42,6 @@ def both(start, home: Path):
 @pytest.mark.parametrize(
     "rc",
     [
-        "PS1='$ '\n",
         TWO_LINES,
         "PS1='\\n\\w\\n\\n\\$ '\n",  # ghostty-org/ghostty#11003: a prompt that begins with a newline
         "PS1='trailing\\'\n",
@@ -56,8 +55,7 @@ def both(start, home: Path):
         "PS1='${x} $ '; shopt -u promptvars\n",
         "readonly PS1='fixed $ '\n",
         "set -o vi; bind 'set show-mode-in-prompt on'; PS1='a\\nb $ '\n",
-        "PS1='$ '; false\n",
-        "PS1='$ '; set -u\n",
+        "PS1='$ '; set -u; false\n",
         "unset PS1\n",
         "PS1='宽提示符 é\\n日本 $ '\n",
     ],
@@ -127,8 +125,18 @@ def test_the_environment_the_options_and_the_keys_are_the_same(start, home: Path
     assert ours == plain
 
 
-@pytest.mark.parametrize("files", [(".bash_profile", ".profile"), (".bash_login", ".profile"), (".profile",), ()])
-@pytest.mark.parametrize("arguments", [(), ("-l",), ("--login", "-i"), ("--noprofile", "--login"), ("-il", "+H")])
+@pytest.mark.parametrize(
+    ("files", "arguments"),
+    [
+        ((".bash_profile", ".profile"), ("-l",)),
+        ((".bash_login", ".profile"), ("--login", "-i")),
+        ((".profile",), ("-il", "+H")),
+        ((), ("-l",)),
+        ((".bash_profile", ".profile"), ("--noprofile", "--login")),
+        ((".bash_profile", ".profile"), ()),
+        ((".profile",), ("-i", "-O", "extglob")),
+    ],
+)
 def test_start_up_files_are_the_ones_bash_would_have_read(start, home: Path, files, arguments) -> None:
     """Not twice, not others (microsoft/inshellisense#214)."""
     for name in (*files, ".bashrc"):

@@ -29,9 +29,7 @@ def prompt_rows(shell) -> int:
 
 
 @pytest.mark.parametrize("rc", [ONE, TWO, COLOURED, REWRITTEN, "set -o vi\n" + TWO, ONE + "trap : DEBUG\n"])
-@pytest.mark.parametrize(
-    "typed", ["", "half typed", "half typed\x1b[D\x1b[D\x1b[D", "wrapped " * 14, "wrapped " * 14 + "\x01"]
-)
+@pytest.mark.parametrize("typed", ["", "half typed\x1b[D\x1b[D\x1b[D", "wrapped " * 14 + "\x1b[D" * 60])
 def test_text_appears_above_the_prompt_and_the_line_stays(bash, rc: str, typed: str) -> None:
     shell = bash(rc)
     shell.run("echo before")

@@ -177,9 +177,7 @@ def test_no_output_can_forge_end_or_hide_a_command(zsh, home: Path) -> None:
 
 
 @pytest.mark.parametrize("rc", [ONE, TWO, STARSHIP, "bindkey -v\n" + TWO, "setopt prompt_subst; x=y; PS1=$'$x\\n> '\n"])
-@pytest.mark.parametrize(
-    "typed", ["", "half typed", "half typed\x1b[D\x1b[D\x1b[D", "wrapped " * 14, "wrapped " * 14 + "\x1b[D" * 60]
-)
+@pytest.mark.parametrize("typed", ["", "half typed\x1b[D\x1b[D\x1b[D", "wrapped " * 14 + "\x1b[D" * 60])
 def test_text_appears_above_the_prompt_and_the_line_stays(zsh, rc: str, typed: str) -> None:
     shell = zsh(rc)
     shell.run("echo before")

@@ -60,6 +60,7 @@ class ShellTap:
         self._keys_at: float | None = None
         self._last_output = clock()
         self._typed = False  # since the last new prompt
+        self._typed_on = False  # since the hotkey was pressed: the line is not what the shell says of it any more
         self._hidden = False  # the line began with a space
         self._ended = False  # a command has ended and its new prompt has not begun
         self._nonce = b""
@@ -234,6 +235,8 @@ class ShellTap:
 
     def _typed_piece(self, piece: Input, state: str) -> None:
         self._plain.typed(piece.kind, piece.data)
+        if piece.kind in ("enter", "text", "key", "paste", "paste-begin", "hotkey"):
+            self._typed_on = piece.kind != "hotkey"
         if piece.kind == "enter":
             for event in self.capture.enter(typed=piece.typed):
                 self._happened(event)
@@ -269,7 +272,7 @@ class ShellTap:
                 self.mode.prompt_ended()
             self._start()
         elif isinstance(event, HotkeyPressed):
-            self.diagnosis.hotkey(event.fields.get("line", "other"))
+            self.diagnosis.hotkey("other" if self._typed_on else event.fields.get("line", "other"))
 
     def _start(self) -> None:
         if self._start_by is not None:

@@ -78,6 +78,20 @@ def test_the_hotkey_on_a_half_typed_line_leaves_the_line_alone(shell_home: Home)
         seat.until_last(f"{SHELL_PROMPT} git status")
 
 
+def test_what_is_typed_right_after_the_hotkey_reaches_the_program_alone(shell_home: Home) -> None:
+    with shell_home.shell() as seat:
+        seat.run("ech once")
+        answered(seat)
+        at = len(seat.raw)
+        seat.type(b"\x07cat >taken; echo done\r")
+        seat.until(lambda: b";neocode;C;" in seat.raw[at:] and not seat.last, "cat")
+        seat.type("mine\r")
+        seat.until(lambda: seat.lines()[-1] == "mine" and not seat.last, "the echo")
+        seat.type(b"\x04")
+        seat.until(lambda: seat.last == SHELL_PROMPT and "done" in seat.lines(), "the prompt")
+        assert (shell_home.path / "taken").read_bytes() == b"mine\n"
+
+
 def test_what_the_exit_code_answers_is_not_explained(shell_home: Home) -> None:
     with shell_home.shell() as seat:
         seat.run("grep nothing /etc/hostname")

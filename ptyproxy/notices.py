@@ -16,7 +16,8 @@ from typing import Protocol
 from ptyproxy.session import SHOW_ORDER, Session
 
 MAX_WAITING_CHARS = 256 * 1024  # an answer is a few KiB; a model that never ends is cut here
-ACK_SEC = 1.0  # a widget that has not redrawn its prompt by then does not work
+ACK_SEC = 1.0  # a widget that has not taken its order by then does not work
+MAX_MISSES = 3  # in a row: until then the machine was busy, and it is tried again after another prompt
 SILENCE_SEC = 0.3  # way (c): the child has stopped printing
 DIM, PLAIN = "\x1b[2m", "\x1b[m"
 CUT = "[the rest of this answer was too long to keep]\n"
@@ -72,6 +73,7 @@ class Notices:
         self._asked = False
         self._order_deadline: float | None = None
         self._ordered: list[str] = []
+        self._misses = 0
         self.widget_works = bool(widget_key)
 
     @property
@@ -114,6 +116,7 @@ class Notices:
     def _take(self, before: bytes) -> bytes:
         text = "".join(self._waiting)
         self.drop()
+        self.widget_works = bool(self._widget_key) and self._misses < MAX_MISSES
         visible = _MARKS.sub(b"", before)
         fresh = b"" if not visible or visible.endswith((b"\n", b"\r")) else b"\r\n"
         return fresh + terminal_bytes(text)
@@ -123,6 +126,7 @@ class Notices:
         if self._order_deadline is not None:
             self._order_deadline = None
             self._ordered.clear()
+            self._misses = 0
 
     def tick(self) -> float | None:
         """Show what may be shown now; seconds until it is worth looking again, None when nothing waits."""
@@ -154,10 +158,11 @@ class Notices:
         self._send(self._widget_key)
 
     def _give_up_order(self) -> None:
-        """The widget did not answer. What it has not taken goes by way (a)."""
+        """The widget did not answer. What it has not taken goes by way (a); what it has taken, a slow prompt delays."""
         self._order_deadline = None
-        self.widget_works = False
         if self._session.withdraw(SHOW_ORDER):
+            self._misses += 1
+            self.widget_works = False
             for text in reversed(self._ordered):
                 self._waiting.appendleft(text)
         self._ordered = []

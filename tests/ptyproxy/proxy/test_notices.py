@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ptyproxy.notices import ACK_SEC, MAX_WAITING_CHARS, SILENCE_SEC, Notices
+from ptyproxy.notices import ACK_SEC, MAX_MISSES, MAX_WAITING_CHARS, SILENCE_SEC, Notices
 from ptyproxy.session import SHOW_ORDER, Session, open_session
 
 A = b"\x1b]7781;neocode;A\x07"
@@ -102,6 +102,32 @@ def test_a_widget_that_does_not_answer_is_given_up_and_nothing_is_lost(screen: S
     assert not screen.notices.widget_works
     screen.awaits_prompt = True
     assert screen.notices.divide(A, b"nonce") == (b"", b"one\r\n\x1b[m", A)
+
+
+def test_a_prompt_that_is_slow_to_draw_does_not_cost_the_widget(screen: Screen) -> None:
+    screen.at_idle_prompt = True
+    screen.notices.say("one")
+    screen.notices.tick()
+    Path(screen.session.directory, SHOW_ORDER).unlink()  # the widget has it and prints it
+    screen.now += ACK_SEC
+    screen.notices.tick()
+    screen.notices.prompt_drawn()
+    screen.notices.say("two")
+    screen.notices.tick()
+    assert screen.order() == "two\n"
+
+
+def test_a_widget_that_was_given_up_is_tried_again_after_a_prompt_but_not_for_ever(screen: Screen) -> None:
+    for _ in range(MAX_MISSES):
+        screen.at_idle_prompt, screen.awaits_prompt = True, False
+        screen.notices.say("word")
+        screen.notices.tick()
+        assert screen.order() == "word\n"
+        screen.now += ACK_SEC
+        screen.notices.tick()
+        screen.at_idle_prompt, screen.awaits_prompt = False, True
+        assert screen.notices.divide(A, b"nonce") is not None
+    assert not screen.notices.widget_works
 
 
 def test_a_full_disk_falls_back_to_the_next_prompt(screen: Screen) -> None:

@@ -198,7 +198,9 @@ class Diagnosis:
     def _begin(self, job: Job) -> None:
         self._running = job
         self._text = []
-        self._marker_due = job.asked_at + MARKER_SEC if self._marker else None
+        # nothing is looked at by itself while it waits for the user's word
+        marker = self._marker and not (job.automatic and self._consent_told)
+        self._marker_due = job.asked_at + MARKER_SEC if marker else None
 
     def receive(self, message: FromControl) -> None:
         """What the control thread says of a question; a ticket that is not awaited any more is ignored."""
@@ -249,8 +251,10 @@ class Diagnosis:
 
 
 def insertable(command: str) -> bool:
-    """Whether a fix may be put into the line: one printable line, not too long, not destructive."""
-    return 0 < len(command) <= MAX_INSERT_CHARS and command.isprintable() and not policy.is_destructive(command)
+    """Whether a fix may be put into the line: one printable line, not too long, which runs as it reads."""
+    if not (0 < len(command) <= MAX_INSERT_CHARS and command.isprintable()):
+        return False
+    return not (policy.is_destructive(command) or policy.expands_history(command))
 
 
 def shows_text(output: Output) -> bool:

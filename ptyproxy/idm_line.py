@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from ptyproxy.policy import is_destructive
+from ptyproxy.policy import expands_history, is_destructive
 
 ASK_WORD, FIX_WORD, LEAVE_WORD = "@ai", "@fix", "exit"
 MAX_FIX_DIGITS = 3
@@ -46,4 +46,6 @@ def chosen_fix(number: int, suggested: tuple[str, ...]) -> tuple[str, str]:
     command = suggested[number - 1]
     if is_destructive(command):
         return "", f"suggestion {number} can destroy data and is only shown; type it yourself if you mean it"
+    if expands_history(command):
+        return "", f"suggestion {number} has a ! or ^ that the shell would replace and is only shown"
     return command, ""

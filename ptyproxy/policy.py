@@ -48,6 +48,10 @@ _DESTRUCTIVE = (
     r"\b(?:truncate\b.*-s\s*0|crontab\s+-r|userdel|groupdel|npm\s+unpublish|gh\s+repo\s+delete)\b",
 )
 
+_ESCAPED = re.compile(r"\\.")
+_QUOTED = re.compile(r"\\.|'[^']*'")
+_EVENT = re.compile(r"!(?![\s=(]|$)")
+
 
 class Settings(NamedTuple):
     """What the user can change of all this."""
@@ -88,6 +92,15 @@ def skip_reason(record: CommandRecord, *, has_text: bool, hidden: bool, settings
     if not has_text and code not in TELLING_CODES:
         return "nothing on the screen"
     return None
+
+
+def expands_history(command: str) -> bool:
+    """Whether bash or zsh might put an earlier command in place of a `!` or `^` here: Enter would run what nobody saw.
+
+    In doubt it is so. Inside double quotes `!` expands too, so single quotes count only where there are no others.
+    """
+    bare = (_ESCAPED if '"' in command else _QUOTED).sub("", command)
+    return command.startswith("^") or _EVENT.search(bare) is not None
 
 
 def is_destructive(command: str) -> bool:

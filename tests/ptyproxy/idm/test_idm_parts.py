@@ -56,6 +56,7 @@ def test_what_is_the_shells_is_passed_on_as_it_is(text: str) -> None:
 def test_only_a_command_that_destroys_nothing_is_chosen() -> None:
     assert chosen_fix(1, ("make clean", "rm -rf /")) == ("make clean", "")
     assert chosen_fix(2, ("make clean", "rm -rf /"))[0] == ""
+    assert chosen_fix(1, ("sudo !!",))[0] == ""
     assert chosen_fix(0, ("ls",))[0] == chosen_fix(2, ("ls",))[0] == chosen_fix(1, ())[0] == ""
 
 

@@ -174,7 +174,23 @@ def test_the_marker_shows_after_300_ms_unless_switched_off(marker: bool) -> None
     assert len(shell.said) == int(marker)
 
 
-@pytest.mark.parametrize("command", ["", "a\nb", "a\tb", "a\x1b[A", "x" * 501, "rm -rf /", "a\u202eb"])
+def test_what_is_not_sent_without_consent_is_not_said_to_be_looked_at(shell: Shell) -> None:
+    shell.fail("one")
+    shell.diagnosis.receive(Failed(shell.asks[-1].ticket, "nothing is sent by itself", consent=True))
+    told = list(shell.said)
+    shell.fail("two")
+    shell.now += 0.31
+    shell.diagnosis.tick()
+    assert shell.said == told
+    shell.diagnosis.receive(Failed(shell.asks[-1].ticket, "nothing is sent by itself", consent=True))
+    shell.diagnosis.switch(True)
+    shell.fail("three")
+    shell.now += 0.31
+    shell.diagnosis.tick()
+    assert len(shell.said) == len(told) + 1
+
+
+@pytest.mark.parametrize("command", ["", "a\nb", "a\tb", "a\x1b[A", "x" * 501, "rm -rf /", "a\u202eb", "sudo !!"])
 def test_what_could_run_or_hide_is_never_inserted(command: str) -> None:
     assert not insertable(command)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptyproxy.policy import Settings, is_destructive, program_of, skip_reason
+from ptyproxy.policy import Settings, expands_history, is_destructive, program_of, skip_reason
 from ptyproxy.records import CommandRecord
 
 
@@ -120,7 +120,36 @@ def test_ordinary_commands_are_not(command: str) -> None:
     assert not is_destructive(command)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sudo !!", "!make", "echo !$", "^foo^bar", 'echo "it is !!"', "echo 'a' !-2", r"echo 'a\' !!",
+        "echo \"it's\" !!", r"echo \\!!", 'git commit -m "done!"', "echo $'a' !?x",
+    ],
+)  # fmt: skip
+def test_a_line_that_may_bring_back_an_earlier_command_is_known(command: str) -> None:
+    assert expands_history(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "make",
+        "! grep x f",
+        "[ 1 != 2 ]",
+        "[[ a!=b ]]",
+        r"echo hi\!there",
+        "awk '!seen[$0]++' f",
+        "ls !(a)",
+        "git log HEAD^",
+    ],
+)
+def test_a_line_that_runs_as_it_reads_is_none(command: str) -> None:
+    assert not expands_history(command)
+
+
 @given(st.text(max_size=500))
 def test_any_command_line_can_be_judged(command: str) -> None:
     is_destructive(command)
+    expands_history(command)
     program_of(command)

@@ -204,3 +204,4 @@ if status is-interactive; and not set -q __neocode_nonce; and test -r "$NEOCODE_
         commandline -f repaint
     end
 end
+set -q __neocode_nonce; or set -e __neocode_key

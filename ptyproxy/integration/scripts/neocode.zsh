@@ -244,3 +244,5 @@ if [[ -n "$__neocode_injected" ]]; then
 else
   [[ -z "${__neocode_nonce-}" ]] || precmd_functions=(__neocode_start "${precmd_functions[@]}")
 fi
+[[ -n "${__neocode_nonce-}" ]] || builtin unset __neocode_key
+builtin unset __neocode_injected

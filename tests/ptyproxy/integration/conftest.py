@@ -201,9 +201,9 @@ Start = Callable[..., Shell]
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """The user's home, empty."""
+    """The user's home, empty but for what keeps a first fish from reading every manual page in the background."""
     path = tmp_path / "home"
-    path.mkdir()
+    (path / ".local" / "share" / "fish" / "generated_completions").mkdir(parents=True)
     return path
 
 

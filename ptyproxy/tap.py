@@ -31,6 +31,7 @@ from ptyproxy.stream.keys import Input, KeyParser
 if TYPE_CHECKING:
     from ptyproxy.idm import Mode
 
+TYPED = ("text", "key", "paste", "paste-begin", "hotkey")  # kinds of input that a person made
 FLUSH_KEYS_SEC = 0.05  # an Escape that nothing follows
 START_ANYWAY_SEC = 1.0  # a shell without marks never says that its prompt is there
 
@@ -78,8 +79,6 @@ class ShellTap:
         self.notices = notices
         self.diagnosis = diagnosis
         self._nonce = nonce.encode()
-
-    # -- pump.Tap
 
     def divide(self, data: bytes) -> tuple[bytes, bytes, bytes] | None:
         """Way (a), see `notices`."""
@@ -168,8 +167,6 @@ class ShellTap:
         else:
             self.typed_ahead(pieces)
 
-    # -- idm.Surroundings
-
     @property
     def prompt_is_idle(self) -> bool:
         """A prompt is drawn, nothing was typed since, the alternate screen is off, no key is half read."""
@@ -199,8 +196,6 @@ class ShellTap:
         """What was typed in the `@ai` mode was not typed at the shell's prompt."""
         self._keys.prompt()
 
-    # -- notices.Situation
-
     @property
     def at_idle_prompt(self) -> bool:
         """A prompt is drawn, nothing was typed since, and it has the screen to itself."""
@@ -226,8 +221,6 @@ class ShellTap:
         """When the child last printed; None while the alternate screen is on."""
         return None if self.capture.modes.alternate or self._mode_has_screen else self._last_output
 
-    # -- what it means
-
     def _editor_takes_hotkey(self, state: str) -> bool:
         """Whether the line editor waits for a key, in no search or menu of its own, and has left the hotkey to us."""
         ours = self._hotkey_key and self.capture.facts.get("hotkey") == "ours"
@@ -235,12 +228,12 @@ class ShellTap:
 
     def _typed_piece(self, piece: Input, state: str) -> None:
         self._plain.typed(piece.kind, piece.data)
-        if piece.kind in ("enter", "text", "key", "paste", "paste-begin", "hotkey"):
+        if piece.kind in TYPED or piece.kind == "enter":
             self._typed_on = piece.kind != "hotkey"
         if piece.kind == "enter":
             for event in self.capture.enter(typed=piece.typed):
                 self._happened(event)
-        elif piece.kind in ("text", "key", "paste", "paste-begin", "hotkey"):
+        elif piece.kind in TYPED:
             if not self._typed and state == "input":
                 self._hidden = piece.data.startswith(b" ")
             self._typed = self._typed or piece.kind != "hotkey"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -28,6 +29,8 @@ def main() -> None:
         import subprocess
 
         sys.exit(subprocess.call(argv, cwd=ROOT))
+    for ignored in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(ignored, signal.SIG_DFL)  # a job in the background ignores them, and so would what is tested
     os.chdir(ROOT)
     os.execv(argv[0], argv)
 

@@ -51,7 +51,7 @@ def code_only(text: str, base: tuple[str, ...]) -> list[Run] | None:
     Most lines of the offline rules are such, and are shown without importing the parser.
     """
     parts = text.split("`")
-    if len(parts) % 2 == 0 or "``" in text or " \n" in text or text != text.strip():
+    if len(parts) % 2 == 0 or "``" in text or " \n" in text or "\n " in text or text != text.strip():
         return None
     if any(special in words for words in parts[::2] for special in "*_[<!"):
         return None

@@ -104,7 +104,7 @@ def test_umask_limits_and_priority_pass(tmp_path: Path) -> None:
 
     plain, ours = compare(tmp_path, before=change)
     assert ours == plain
-    assert (ours["umask"], ours["limits"]["RLIMIT_NOFILE"], ours["nice"]) == (0o027, [123, 456], "3")
+    assert (ours["umask"], ours["limits"]["RLIMIT_NOFILE"], ours["nice"]) == (0o027, [123, 456], str(os.nice(0) + 3))
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def wrap(line: str, width: int) -> list[str]:
     return [line[i : i + width] for i in range(0, len(line), width)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, len(LINES) - 1), st.integers(30, 100), st.sampled_from([80, 100, 120]))
 def test_a_token_wrapped_by_the_terminal_is_masked(line: int, before: int, width: int) -> None:
     long = f"{'ERROR ' + 'x' * before} token {GHP} and {'words ' * 20}"

@@ -14,6 +14,8 @@ from neocode.providers.offline.logtext import MAX_LOG, clean
 from neocode.providers.offline.match import find, matches
 from neocode.providers.offline.rule import Rule, compiled, starts_lines
 
+pytestmark = pytest.mark.no_cover  # what is timed is not traced
+
 MAX_SECONDS = 0.2  # the aim is 0.05 s; a slow machine gets four times that, a quadratic pattern takes much more
 MAX_SET_SECONDS = 0.12  # the aim is 0.03 s
 MAX_OPEN_SECONDS = 0.6  # every rule's regex runs: no real log holds a keyword of each

@@ -173,6 +173,7 @@ def test_the_closing_line_is_one_clean_line(text: str) -> None:
     assert sanitize(line) == line
 
 
+@pytest.mark.no_cover  # what is timed is not traced
 @pytest.mark.parametrize(
     "text",
     [

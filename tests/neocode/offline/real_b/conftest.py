@@ -5,6 +5,7 @@ Invariant: no network but 127.0.0.1, no file outside the test's directory is wri
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import socket
@@ -39,6 +40,15 @@ def tool_environment(home: Path) -> dict[str, str]:
     }
 
 
+LAUNCHERS = ("cargo", "rustc")  # rustup puts a launcher on the PATH; the tool is found through the home directory
+
+
+@functools.cache
+def works(tool: str) -> bool:
+    """Whether the launcher finds its tool."""
+    return subprocess.run([tool, "--version"], capture_output=True, check=False, timeout=DEADLINE).returncode == 0
+
+
 class Tools:
     """A directory with files to run tools in."""
 
@@ -54,7 +64,7 @@ class Tools:
 
     def run(self, argv: Sequence[str], **extra_environment: str) -> tuple[str, int]:
         """What `argv` prints on both streams, and its exit code as a shell tells it."""
-        if shutil.which(argv[0]) is None:
+        if shutil.which(argv[0]) is None or (argv[0] in LAUNCHERS and not works(argv[0])):
             pytest.skip(f"{argv[0]} is not installed")
         done = subprocess.run(
             list(argv),

@@ -14,6 +14,7 @@ from neocode.providers.offline.answer import Fault, fault
 from neocode.providers.offline.match import find
 
 HERE = Path(__file__).parent
+CLEAN_LOGS = sorted((HERE / "clean").glob("*.log"))
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
 
@@ -44,8 +45,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if kind in metafunc.fixturenames:
             metafunc.parametrize(kind, _entries(kind))
     if "clean_log" in metafunc.fixturenames:
-        paths = sorted((HERE / "clean").glob("*.log"))
-        metafunc.parametrize("clean_log", [pytest.param(path, id=path.stem) for path in paths])
+        metafunc.parametrize("clean_log", [pytest.param(path, id=path.stem) for path in CLEAN_LOGS])
 
 
 class Rules:
@@ -82,3 +82,9 @@ def recorded_logs() -> list[str]:
     """Every log of `cases/`, ten to a text."""
     logs = [param.values[0].get("log", "") for kind in ("case", "miss") for param in _entries(kind)]
     return ["\n".join(logs[index : index + 10]) for index in range(0, len(logs), 10)]
+
+
+@pytest.fixture
+def clean_logs() -> list[Path]:
+    """Every file of `clean/`."""
+    return CLEAN_LOGS

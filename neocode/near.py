@@ -31,19 +31,23 @@ def distance(a: str, b: str, limit: int) -> int:
 
 
 def allowed_edits(name: str) -> int:
-    """How many slips a name of this length may hold: 1 up to 5 characters (`gti`), 2 from 6 on."""
-    return 1 if len(name) < 6 else 2
+    """How many slips still make a credible typo: one in up to five letters (`gti`), two above, none in one or two."""
+    return 0 if len(name) < 3 else 1 if len(name) < 6 else 2
 
 
-def nearest(wanted: str, names: Iterable[str], most: int) -> list[str]:
-    """Up to `most` of `names` near `wanted`, best first, ties by same first letter, then alphabetically."""
-    if len(wanted) < 2:
-        return []
+def nearest(wanted: str, names: Iterable[str], most: int = 3) -> list[str]:
+    """Up to `most` of `names` near `wanted`, best first, ties by same first letter, then alphabetically.
+
+    Nobody gets two letters wrong of which one is the first: then it is another word.
+    """
     limit = allowed_edits(wanted)
+    if not limit:
+        return []
+    low = wanted.lower()
     found: dict[str, int] = {}
     for name in names:
         if abs(len(name) - len(wanted)) <= limit and name not in found and name != wanted:
-            edits = distance(wanted.lower(), name.lower(), limit)
-            if edits <= limit:
+            edits = distance(low, name.lower(), limit)
+            if edits <= limit and (edits < 2 or name[:1].lower() == low[:1]):
                 found[name] = edits
     return sorted(found, key=lambda name: (found[name], name[:1] != wanted[:1], name))[:most]

@@ -13,7 +13,17 @@ WORDS = st.text("abcd", max_size=7)
 
 @pytest.mark.parametrize(
     ("typed", "meant", "edits"),
-    [("gti", "git", 1), ("sl", "ls", 1), ("pyhton3", "python3", 1), ("dcoker", "docker", 1), ("ca", "abc", 3)],
+    [
+        ("git", "git", 0),
+        ("gti", "git", 1),
+        ("sl", "ls", 1),
+        ("pyhton3", "python3", 1),
+        ("dcoker", "docker", 1),
+        ("kubctl", "kubectl", 1),
+        ("ca", "abc", 3),
+        ("abc", "xyz", 3),
+        ("", "ab", 2),
+    ],
 )
 def test_a_swap_of_neighbours_is_one_slip(typed: str, meant: str, edits: int) -> None:
     assert distance(typed, meant, 5) == edits
@@ -31,3 +41,9 @@ def test_the_nearest_come_first_and_short_names_are_not_near_everything() -> Non
     assert nearest("dokcer", names, 5) == ["docker", "ducker"]
     assert nearest("dokcer", names, 1) == ["docker"]
     assert nearest("x", ["y", "z"], 5) == []
+    assert nearest("ls", ["ps", "lz"]) == []
+
+
+def test_two_slips_of_which_one_is_the_first_letter_make_another_word() -> None:
+    assert nearest("terraform", ["perform", "git"]) == []
+    assert nearest("dokcre", ["docker", "rocker"]) == ["docker"]

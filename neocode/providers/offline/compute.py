@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from neocode.near import nearest
 from neocode.providers.base import AskContext
-from neocode.providers.offline.distance import nearest
 from neocode.providers.offline.load import table
 from neocode.providers.offline.packages import install
 from neocode.providers.offline.rule import Confidence

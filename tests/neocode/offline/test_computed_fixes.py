@@ -1,4 +1,4 @@
-"""Names near the one typed, packages by table, exit codes, and which list of commands a shell gets."""
+"""Typos put right, packages by table, exit codes, and which list of commands a shell gets."""
 
 from __future__ import annotations
 
@@ -11,38 +11,10 @@ from hypothesis import strategies as st
 from neocode.providers.base import AskContext
 from neocode.providers.offline import exitcodes, types
 from neocode.providers.offline.compute import Situation, header_package, nearest_command, python_package
-from neocode.providers.offline.distance import nearest, typing_distance
 from neocode.providers.offline.load import table
 from neocode.providers.offline.logtext import MAX_LINE, MAX_LOG, clean
 from neocode.providers.offline.select import select, shell_kind
 from neocode.providers.offline.template import render
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "distance"),
-    [
-        ("git", "git", 0),
-        ("gti", "git", 1),
-        ("pyhton", "python", 1),
-        ("dokcer", "docker", 1),
-        ("kubctl", "kubectl", 1),
-        ("abc", "xyz", 3),
-        ("", "ab", 2),
-    ],
-)
-def test_a_swap_is_one_slip(a: str, b: str, distance: int) -> None:
-    assert typing_distance(a, b) == distance
-    assert typing_distance(b, a) == distance
-
-
-@given(a=st.text(max_size=8), b=st.text(max_size=8))
-def test_the_distance_is_symmetric_and_bounded(a: str, b: str) -> None:
-    assert typing_distance(a, b) == typing_distance(b, a) <= max(len(a), len(b))
-
-
-def test_a_short_or_far_name_has_no_neighbour() -> None:
-    assert nearest("ls", ["ps", "lz"]) == []
-    assert nearest("terraform", ["perform", "git"]) == []
 
 
 def _command(name: str, **facts: Any) -> list[str | None]:

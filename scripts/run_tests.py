@@ -1,4 +1,7 @@
-"""What `scripts/test` runs once `.venv` is there: pytest over the checkout, in parallel, coverage on a full run."""
+"""What `scripts/test` runs once `.venv` is there: pytest over the checkout, in parallel, coverage on a full run.
+
+`--wine`: the tests of tests/windows/wine in a Windows Python instead.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,23 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 WINE_SUITE = ROOT / "tests" / "windows" / "wine"
+WINE_DIRECTORY = ROOT / ".wine"  # the Windows Python that the harness builds once
 
 
-def pytest_arguments(arguments: list[str]) -> list[str]:
-    """The pytest command line for what the user typed after `scripts/test`."""
+def command(arguments: list[str]) -> list[str]:
+    """What to run, after the interpreter, for what the user typed after `scripts/test`."""
     if arguments[:1] == ["--wine"]:
-        if not WINE_SUITE.is_dir():
-            sys.exit("scripts/test: there is no Wine suite in this version; run scripts/test without --wine")
-        return [str(WINE_SUITE), *arguments[1:]]
-    if arguments:
-        return arguments
-    return ["-n", "auto", "--dist", "loadgroup", "--cov", "--cov-report=term:skip-covered"]
+        if sys.platform == "win32":
+            return ["-I", "-m", "pytest", str(WINE_SUITE), *arguments[1:]]  # this is what Wine stands in for
+        return ["-sE", str(WINE_SUITE / "harness" / "run_suite.py"), str(WINE_DIRECTORY), *arguments[1:]]
+    if not arguments:
+        arguments = ["-n", "auto", "--dist", "loadgroup", "--cov", "--cov-report=term:skip-covered"]
+    return ["-I", "-m", "pytest", *arguments]
 
 
 def main() -> None:
     """Replace this process by pytest, so that signals and the exit code are its own."""
-    argv = [sys.executable, "-I", "-m", "pytest", *pytest_arguments(sys.argv[1:])]
+    argv = [sys.executable, *command(sys.argv[1:])]
     if sys.platform == "win32":
         import subprocess
 

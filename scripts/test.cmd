@@ -1,5 +1,5 @@
 @echo off
-rem Runs every test. Usage: scripts\test [PYTEST ARGUMENTS]
+rem Runs every test. Usage: scripts\test [--wine] [PYTEST ARGUMENTS]
 setlocal
 set "NEOCODE_ROOT=%~dp0.."
 if exist "%NEOCODE_ROOT%\.venv\.neocode-test" if exist "%NEOCODE_ROOT%\.venv\Scripts\python.exe" goto run

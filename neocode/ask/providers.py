@@ -18,6 +18,7 @@ from neocode.ask.types import ProviderInfo
 from neocode.config import Config
 from neocode.errors import ProviderError
 from neocode.providers.base import Provider
+from neocode.providers.openai.endpoint import origin_of
 
 MakeProvider = Callable[[Config, str], Provider]
 CLOSE_TIMEOUT_SEC = 5.0
@@ -53,7 +54,8 @@ class ProviderSlot:
         """The provider that the next ask will use; its model as the config has it until the provider is made."""
         config, provider = self._slot.config, self._slot.provider
         entry = config.providers.get(config.provider)
-        return ProviderInfo(config.provider, provider.model if provider else entry.model if entry else "")
+        model = provider.model if provider else entry.model if entry else ""
+        return ProviderInfo(config.provider, model, origin_of(entry.base_url) if entry else "")
 
     def warm(self) -> None:
         """Begin to make the provider, so that the first ask need not wait. A failure shows at that ask."""

@@ -60,10 +60,11 @@ class SessionInfo(msgspec.Struct, frozen=True):
 
 
 class ProviderInfo(msgspec.Struct, frozen=True):
-    """The provider in use."""
+    """The provider in use. `origin`: where its requests go, such as `https://api.example.com`; empty: this machine."""
 
     name: str
     model: str
+    origin: str = ""
 
 
 class AskRefused(NeocodeError):

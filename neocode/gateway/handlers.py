@@ -185,7 +185,7 @@ def shutdown(hub: Hub, connection: Connection, params: NoParams) -> Reply:
 
 
 def status(hub: Hub, connection: Connection, params: NoParams) -> Reply:
-    """`gateway.status`."""
+    """`gateway.status`. `origin` is where the provider's requests go, empty for this machine."""
     provider = hub.ask.provider()
     return Reply(
         {
@@ -199,6 +199,7 @@ def status(hub: Hub, connection: Connection, params: NoParams) -> Reply:
             "shells": len(hub.relay.shells()),
             "provider": provider.name,
             "model": provider.model,
+            "origin": provider.origin,
         }
     )
 

@@ -21,10 +21,11 @@ from neocode.errors import NeocodeError
 from neocode.gateway.endpoint import Endpoint
 from neocode.gateway.link import GatewayLink
 from neocode.gateway.protocol import RpcError
+from neocode.providers.openai.endpoint import UNKNOWN_ORIGIN
 from neocode.shell.child import extract
 from neocode.shell.consent import Consent
 from neocode.shell.context import context_of, job_of
-from neocode.shell.job import Job, Result
+from neocode.shell.job import Result
 from neocode.shell.publisher import Publisher
 from ptyproxy.ports import Answer, AssistantError, ConsentNeeded, Finding, Show
 from ptyproxy.sanitize import sanitize_line
@@ -149,7 +150,7 @@ class ShellAssistant:
         known = finding is None and session_id in self._talks
         result = await self._while_connecting(extract(job_of(finding, self._literals, question)))
         if finding is not None and finding.automatic:
-            await self._require_consent(result)
+            await self._require_consent()
         context = None if known else context_of(finding, result)
         workdir = context.cwd if context else ""
         params = AskParams(result.texts[0], session_id, (TERMINAL_DIAGNOSIS,), workdir, context)
@@ -189,9 +190,9 @@ class ShellAssistant:
 
     # -- consent
 
-    async def _require_consent(self, result: Result) -> None:
+    async def _require_consent(self) -> None:
         """Raise ConsentNeeded when the provider in use is remote and was not allowed."""
-        name, origin = await self._provider(result)
+        name, origin = await self._provider()
         if self._wish is not None:
             await self._remember(name, origin)
         if origin and not self._consent.allowed(name, origin):
@@ -202,18 +203,21 @@ class ShellAssistant:
                 )
             )
 
-    async def _provider(self, result: Result) -> tuple[str, str]:
-        """Name and origin of the provider in use; an empty origin is this machine, one that nobody knows is far."""
+    async def _provider(self) -> tuple[str, str]:
+        """Name and origin of the provider that the gateway uses, which alone knows; an empty origin is this machine.
+
+        One that does not say is far away.
+        """
         client = await self._link.client()
         try:
-            name = str((await client.call("gateway.status", {})).get("provider", ""))
+            status = await client.call("gateway.status", {})
         except RpcError:  # another program's gateway
-            return "the gateway's provider", "unknown"
-        return name, "" if name == OFFLINE else result.endpoints.get(name, "unknown")
+            return "the gateway's provider", UNKNOWN_ORIGIN
+        name = str(status.get("provider", ""))
+        return name, "" if name == OFFLINE else str(status.get("origin", UNKNOWN_ORIGIN))
 
     async def _remember_wish(self) -> None:
-        result = await self._while_connecting(extract(Job()))
-        await self._remember(*await self._provider(result))
+        await self._remember(*await self._provider())
 
     async def _remember(self, name: str, origin: str) -> None:
         wish, self._wish = self._wish, None

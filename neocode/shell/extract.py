@@ -50,7 +50,6 @@ def answer(job: Job) -> dict[str, Any]:
         "near": facts.near_commands(outputs[-1].text) if job.near and outputs else [],
         "os": facts.os_name(),
         "lang": facts.language(),
-        "endpoints": {name: _origin(entry.base_url) for name, entry in config.providers.items()},
     }
 
 
@@ -112,18 +111,6 @@ def _redactor(patterns: tuple[str, ...], literals: tuple[str, ...]) -> Redactor:
         return Redactor(patterns, literals)
     except ValueError as error:
         raise ConfigError(str(error), "correct redact.patterns in config.yaml") from None
-
-
-def _origin(base_url: str) -> str:
-    """Where a provider's requests go, empty for this machine; an address that cannot be read counts as far away."""
-    from neocode.errors import ProviderError
-    from neocode.providers.openai.endpoint import parse_endpoint
-
-    try:
-        endpoint = parse_endpoint(base_url)
-    except ProviderError:
-        return "unknown"
-    return "" if endpoint.loopback else f"{endpoint.scheme}://{endpoint.where}"
 
 
 def _encodable(text: str) -> str:

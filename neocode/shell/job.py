@@ -45,10 +45,7 @@ class Extract(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What became of a job. `endpoints`: each configured provider's origin, "" for one on this machine.
-
-    `masked`: secrets in `texts`. `os` and `lang` as in AskContext.
-    """
+    """What became of a job. `masked`: secrets in `texts`. `os` and `lang` as in AskContext."""
 
     outputs: tuple[Extract, ...]
     texts: tuple[str, ...]
@@ -56,7 +53,6 @@ class Result(NamedTuple):
     near: tuple[str, ...]
     os: str
     lang: str
-    endpoints: Mapping[str, str]
 
 
 def encode_job(job: Job) -> bytes:
@@ -100,5 +96,4 @@ def decode_result(members: Mapping[str, Any]) -> Result:
         tuple(members["near"]),
         members["os"],
         members["lang"],
-        members["endpoints"],
     )

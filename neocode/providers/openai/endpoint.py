@@ -15,6 +15,7 @@ from neocode.errors import ProviderError
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 DEFAULT_PORTS = {"http": 80, "https": 443}
 COMPLETIONS_PATH = "/chat/completions"
+UNKNOWN_ORIGIN = "unknown"
 AZURE_DOMAINS = (".azure.com", ".azure-api.net", ".azure.us", ".azure.cn")
 
 
@@ -114,6 +115,18 @@ def parse_endpoint(base_url: str) -> Endpoint:
         port=port or DEFAULT_PORTS[parts.scheme],
         query=dict(parse_qsl(parts.query)),
     )
+
+
+def origin_of(base_url: str) -> str:
+    """Where a provider's requests go, as scheme, host and port; empty for this machine.
+
+    An address that cannot be read counts as far away: `UNKNOWN_ORIGIN`.
+    """
+    try:
+        endpoint = parse_endpoint(base_url)
+    except ProviderError:
+        return UNKNOWN_ORIGIN
+    return "" if endpoint.loopback else f"{endpoint.scheme}://{endpoint.where}"
 
 
 def _bad(what: str) -> ProviderError:

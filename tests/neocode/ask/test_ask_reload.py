@@ -56,6 +56,7 @@ def test_the_next_ask_uses_the_new_provider_and_a_running_one_keeps_its_own(open
 
         async with setup.open(opened) as caller:
             assert caller.service.provider().model == "m-1"
+            assert caller.service.provider().origin == "https://api.openai.com"
             await caller.ask(session_id="s-0")
             assert caller.service.provider().model == "one-model"
             setup.made[0].script = slow

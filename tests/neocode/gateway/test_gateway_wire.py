@@ -145,8 +145,8 @@ def test_every_method_answers_as_its_table_says(gw: SimpleNamespace, endpoint: E
             assert tested == {"message": "it works", "provider": "offline", "model": "rules"}
             assert (await result("gateway.listModels", {}))["payload"] == {"models": ["m1", "m2"]}
             status = (await result("gateway.status"))["payload"]
-            assert {key: status[key] for key in ("connections", "asks", "shells", "provider", "model")} == {
-                "connections": 1, "asks": 0, "shells": 1, "provider": "offline", "model": "rules",
+            assert {key: status[key] for key in ("connections", "asks", "shells", "provider", "model", "origin")} == {
+                "connections": 1, "asks": 0, "shells": 1, "provider": "offline", "model": "rules", "origin": "",
             }  # fmt: skip
             assert (status["version"], status["address"]) == ("1.0.0", endpoint.address)
 

@@ -102,28 +102,6 @@ def test_names_near_a_missing_command_come_from_the_path(home: NeoHome, monkeypa
     assert run(text_job("bash: frobnicat: command not found\r\n")).near == ()
 
 
-def test_where_each_provider_is_becomes_known(home: NeoHome) -> None:
-    home.dir.mkdir(mode=0o700)
-    lines = ["providers:"]
-    urls = {
-        "here": "http://localhost:1234/v1",
-        "six": "http://[::1]:1/v1",
-        "far": "https://api.example.com/v1",
-        "lan": "http://192.168.0.7:8080/v1",
-        "tricky": "http://127.0.0.1.example.com/v1",
-    }
-    for name, url in urls.items():
-        lines += [f"  {name}:", "    kind: openai", f"    base_url: '{url}'", "    model: m"]
-    (home.dir / "config.yaml").write_text("\n".join(lines))
-    assert run(Job()).endpoints == {
-        "here": "",
-        "six": "",
-        "far": "https://api.example.com",
-        "lan": "http://192.168.0.7:8080",
-        "tricky": "http://127.0.0.1.example.com",
-    }
-
-
 def test_a_config_that_cannot_be_used_is_one_line_and_nothing_is_read(home: NeoHome) -> None:
     home.dir.mkdir(mode=0o700)
     (home.dir / "config.yaml").write_text("redact:\n  patterns: ['(']\n")

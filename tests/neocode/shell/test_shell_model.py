@@ -245,6 +245,24 @@ def test_a_remote_provider_is_not_asked_by_itself_until_it_was_allowed(
     assert len(server.requests) == 3
 
 
+def test_what_the_gateway_uses_counts_and_not_what_the_file_says_by_now(
+    remote: NeoHome, server: FakeServer, finding: MakeFinding
+) -> None:
+    server.script(answers(ANSWER))
+
+    async def ask() -> None:
+        assistant = made()
+        await assistant.diagnose(finding(), lambda _: None)  # the gateway runs, with the remote provider
+        config = remote.dir / "config.yaml"
+        config.write_text(config.read_text().replace("0.0.0.0", "127.0.0.1"))
+        with pytest.raises(ConsentNeeded):
+            await assistant.diagnose(finding(automatic=True), lambda _: None)
+        await assistant.close()
+
+    asyncio.run(ask())
+    assert len(server.requests) == 1
+
+
 def test_allowing_is_remembered_without_a_diagnosis(remote: NeoHome, until: Until) -> None:
     async def allow() -> None:
         assistant = made()

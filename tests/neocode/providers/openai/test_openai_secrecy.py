@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from fake_openai import FakeServer, answers, fake_server, refuses
 
-from neocode.providers.openai.endpoint import is_loopback, parse_endpoint
+from neocode.providers.openai.endpoint import UNKNOWN_ORIGIN, is_loopback, origin_of, parse_endpoint
 
 Ask = Callable[..., Any]
 KEY = "sk-test-0123456789abcdef"
@@ -253,3 +253,19 @@ def test_a_backslash_cannot_smuggle_in_another_host() -> None:
     for url in ("http://127.0.0.1\\@evil.example/v1", "http://127.0.0.1@evil.example/v1"):
         with pytest.raises(ProviderError):
             parse_endpoint(url)
+
+
+@pytest.mark.parametrize(
+    ("base_url", "origin"),
+    [
+        ("http://localhost:1234/v1", ""),
+        ("http://[::1]:1/v1", ""),
+        ("https://api.example.com/v1", "https://api.example.com"),
+        ("http://192.168.0.7:8080/v1", "http://192.168.0.7:8080"),
+        ("http://127.0.0.1.example.com/v1", "http://127.0.0.1.example.com"),
+        ("", "https://api.openai.com"),
+        ("localhost:1234", UNKNOWN_ORIGIN),
+    ],
+)
+def test_only_this_machine_itself_counts_as_near(base_url: str, origin: str) -> None:
+    assert origin_of(base_url) == origin

@@ -34,7 +34,9 @@ class Ended(Enum):
 
 
 class Editor:
-    """`show`: writes to the terminal. `size`: its rows and columns. `vi`: vi keys, else emacs."""
+    """`show`: writes to the terminal. `size`: its rows and columns. `vi`: whether a line begun now has vi's
+    keys; else it has Emacs's.
+    """
 
     def __init__(
         self,
@@ -43,13 +45,13 @@ class Editor:
         size: Callable[[], tuple[int, int]],
         *,
         history: Path | None,
-        vi: bool,
+        vi: Callable[[], bool],
         term: str,
     ) -> None:
         self._input = KeyInput(keyboard)
+        self._vi = vi
         self._session: PromptSession[str | Ended] = PromptSession(
             PROMPT,
-            editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             history=ModeHistory(history),
             key_bindings=self._bindings(),
             prompt_continuation=CONTINUATION,
@@ -65,6 +67,7 @@ class Editor:
 
     async def read(self, text: str = "") -> str | Ended:
         """The next line; `text` stands in it to begin with. Cancel the task to stop: `text` then has what was typed."""
+        self._session.editing_mode = EditingMode.VI if self._vi() else EditingMode.EMACS
         return await self._session.prompt_async(default=text, set_exception_handler=False, handle_sigint=False)
 
     @property

@@ -1,5 +1,5 @@
-"""Whether the user edits lines with vi keys. Decided by what the shells themselves go by: for zsh `$VISUAL` and
-`$EDITOR`, for readline's shells (and as a hint for all others) `editing-mode` in the inputrc.
+"""Whether the user edits lines with vi keys, where the shell itself does not say. Decided by what the shells go by:
+for zsh `$VISUAL` and `$EDITOR`, for readline's shells (and as a hint for all others) `editing-mode` in the inputrc.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,29 +11,25 @@ from ptyproxy.control import ControlThread
 from ptyproxy.idm import Mode
 from ptyproxy.idm_keyboard import Keyboard
 from ptyproxy.integration.base import Plan
+from ptyproxy.integration.hotkey import uses_vi
 from ptyproxy.messages import FromMode
 from ptyproxy.options import Options
+from ptyproxy.platform.base import PumpPort, TerminalPort
 from ptyproxy.ports import Assistant
 from ptyproxy.session import Session
 from ptyproxy.tap import ShellTap
 
-if sys.platform != "win32":
-    from ptyproxy.platform.unix import Terminal
-    from ptyproxy.pump import Pump
-
 if TYPE_CHECKING:
     from ptyproxy.idm_editor import Editor
     from ptyproxy.idm_visit import Visitor
-
-assert sys.platform != "win32"
 
 
 def make_mode(
     options: Options,
     session: Session,
     plan: Plan,
-    terminal: Terminal,
-    pump: Pump,
+    terminal: TerminalPort,
+    pump: PumpPort,
     tap: ShellTap,
     control: ControlThread,
 ) -> Mode:
@@ -55,15 +50,12 @@ def make_mode(
         from ptyproxy.idm_editor import Editor
         from ptyproxy.idm_keymap import prefers_vi
 
-        vi = prefers_vi(plan.kind, os.environ)
+        def vi() -> bool:
+            said = uses_vi(tap.capture.facts)
+            return prefers_vi(plan.kind, os.environ) if said is None else said
+
         term = os.environ.get("TERM", "")
         return Editor(keyboard, show, rows_and_cols, history=history, vi=vi, term=term)
-
-    def in_foreground() -> bool | None:
-        try:
-            return os.tcgetpgrp(pump.pty.fd) == pump.pty.pid  # a shell leads its own process group
-        except OSError:
-            return None
 
     control.make_visitor = make_visitor
     return Mode(
@@ -75,6 +67,6 @@ def make_mode(
         keyboard,
         control.post,
         cols=lambda: terminal.size().cols,
-        in_foreground=in_foreground,
+        in_foreground=pump.pty.in_foreground,
         control_alive=lambda: control.alive,
     )

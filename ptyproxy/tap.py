@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ptyproxy.capture import Capture
 from ptyproxy.diagnosis import Diagnosis
 from ptyproxy.findings import ASK_WORD, Findings
-from ptyproxy.integration.hotkey import PlainTyping
+from ptyproxy.integration.hotkey import PlainTyping, uses_vi
 from ptyproxy.messages import Block, Done, Failed, FromControl, Notified
 from ptyproxy.notices import Notices
 from ptyproxy.ports import Finding
@@ -257,7 +257,7 @@ class ShellTap:
                 self._ended = False
                 self._typed = self._hidden = False
                 self._keys.prompt()
-                self._plain.prompt()
+                self._plain.prompt(vi=uses_vi(self.capture.facts))
         elif isinstance(event, PromptEnded):
             self.notices.prompt_drawn()
             self.prompt_span = (self.prompt_span[0], event.start)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import time
 from collections.abc import Mapping
 
@@ -18,16 +17,11 @@ from ptyproxy.integration.base import Plan
 from ptyproxy.messages import Publish
 from ptyproxy.notices import Notices
 from ptyproxy.options import Options, hotkey_byte
+from ptyproxy.platform.base import PumpPort, TerminalPort
 from ptyproxy.policy import ANSWERING_PROGRAMS, Settings
 from ptyproxy.ports import MakeAssistant
 from ptyproxy.session import LINE_ORDER, STATUS_FILE, Session
 from ptyproxy.tap import ShellTap
-
-if sys.platform != "win32":
-    from ptyproxy.platform.unix import Terminal
-    from ptyproxy.pump import Pump
-
-assert sys.platform != "win32"
 
 
 class WrappedShell:
@@ -38,8 +32,8 @@ class WrappedShell:
         options: Options,
         session: Session,
         plan: Plan,
-        terminal: Terminal,
-        pump: Pump,
+        terminal: TerminalPort,
+        pump: PumpPort,
         make_assistant: MakeAssistant,
     ) -> None:
         self._options = options
@@ -48,7 +42,7 @@ class WrappedShell:
         self._terminal = terminal
         self._status = ""
         self._started_at = time.time()
-        self._tty = _tty_name()
+        self._tty = terminal.name()
         self.pump = pump
         self.control = ControlThread(lambda: make_assistant(session.nonce, self._cols), session.id, self.pump.wake)
         self.capture = Capture(session.nonce, capacity=options.ring_bytes, cwd=_cwd())
@@ -114,7 +108,7 @@ class WrappedShell:
             "integrated": int(plan.integrated),
             "reason": plan.reason,
             "seen": int(self.capture.authenticated),
-            **{name: facts[name] for name in ("shell", "hotkey", "hooks") if name in facts},
+            **{name: facts[name] for name in ("shell", "hotkey", "hooks", "keymap") if name in facts},
         }
         text = "".join(f"{name}={value}\n" for name, value in status.items())
         if text != self._status:
@@ -154,10 +148,3 @@ def _cwd() -> str | None:
         return os.getcwd()
     except OSError:
         return None
-
-
-def _tty_name() -> str:
-    try:
-        return os.ttyname(0)
-    except OSError:
-        return ""

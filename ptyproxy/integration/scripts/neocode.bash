@@ -21,7 +21,7 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
   __neocode_dir=$NEOCODE_SESSION_DIR
   IFS= read -r __neocode_nonce <"$__neocode_dir/nonce" || :
   builtin command -p rm -f -- "$__neocode_dir/nonce" || :
-  __neocode_ran=0 __neocode_told=0 __neocode_ended=0 __neocode_first=1 __neocode_number='' __neocode_line='' __neocode_pwd='' __neocode_cwd=''
+  __neocode_ran=0 __neocode_told=0 __neocode_ended=0 __neocode_first=1 __neocode_number='' __neocode_line='' __neocode_pwd='' __neocode_cwd='' __neocode_keymap=''
   __neocode_hook='{ __neocode_precmd; } 3>&2 2>/dev/null' __neocode_last='{ __neocode_prompt; } 3>&2 2>/dev/null'
   # where PROMPT_COMMAND is one string, what follows in it must find $? as it was
   __neocode_string_hook='{ __neocode_precmd && :; } 3>&2 2>/dev/null'
@@ -33,7 +33,7 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
   __neocode_ps0=('' "${__neocode_head}C$__neocode_tail;part=1/2;cmd="$'\a')
   declare +x __neocode_start __neocode_key __neocode_dir __neocode_nonce __neocode_ran __neocode_told __neocode_ended __neocode_first \
     __neocode_number __neocode_line __neocode_pwd __neocode_cwd __neocode_hook __neocode_last __neocode_a __neocode_b \
-    __neocode_string_hook __neocode_head __neocode_tail
+    __neocode_string_hook __neocode_head __neocode_tail __neocode_keymap
 
   # Sets __neocode_value, which the caller declares, to $1 as a mark's value: all but safe ASCII becomes %XX.
   __neocode_encode() {
@@ -121,14 +121,17 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
 
   # Tells of the command that ended with status $1.
   __neocode_end() {
-    local __neocode_value=''
+    local __neocode_value='' keymap=emacs
     (( __neocode_ran == 0 || __neocode_told )) || __neocode_tell
     if [[ $PWD != "$__neocode_pwd" ]]; then
       __neocode_encode "$PWD"
       __neocode_pwd=$PWD __neocode_cwd=$__neocode_value
     fi
     (( __neocode_first == 0 )) || __neocode_begin
-    printf '%s' "${__neocode_head}D$__neocode_tail;exit=$1;cwd=$__neocode_cwd"$'\a' >&3
+    [[ ! -o vi ]] || keymap='vi'
+    # said when it changes: `set -o vi` may come at any time
+    if [[ $keymap == "$__neocode_keymap" ]]; then keymap=''; else __neocode_keymap=$keymap keymap=";keymap=$keymap"; fi
+    printf '%s' "${__neocode_head}D$__neocode_tail;exit=$1$keymap;cwd=$__neocode_cwd"$'\a' >&3
     __neocode_ran=0 __neocode_told=0 __neocode_line=''
   }
 
@@ -326,11 +329,11 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
       precmd_functions=(__neocode_first_function ${precmd_functions[@]+"${precmd_functions[@]}"} __neocode_last_function)
     elif [[ ${PROMPT_COMMAND@a} == *[rx]* ]]; then
       __neocode_way=prompt __neocode_ran=1
-      # a complete C, whose line the screen must tell, and D as a part of PS1
+      # a complete C, whose line the screen must tell, and D as a part of PS1; after `monitor` comes `vi`, if it is set
       __neocode_ps0[1]="${__neocode_head}C$__neocode_tail;sure=0;cmd="$'\a'
       __neocode_d=('' "${__neocode_head}D$__neocode_tail;exit=" $'\a')
       # shellcheck disable=SC2016 # expanded when the prompt is drawn
-      __neocode_a='\[${__neocode_d[__neocode_ran]:+${__neocode_d[1]}$?;cwd=${PWD//[%;[:cntrl:]]/?}${__neocode_d[2+(__neocode_ran=0)]}}\e]7781;neocode;A\a\]'
+      __neocode_a='\[${__neocode_d[__neocode_ran]:+${__neocode_d[1]}$?;keymap=${SHELLOPTS##*:monitor};cwd=${PWD//[%;[:cntrl:]]/?}${__neocode_d[2+(__neocode_ran=0)]}}\e]7781;neocode;A\a\]'
       { __neocode_begin; } 3>&2 2>/dev/null
       __neocode_arrange
     elif (( BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 501 )); then
@@ -379,6 +382,8 @@ __neocode_status=$?
 if [[ -n ${__neocode_nonce-} ]]; then
   # here, since neither a function nor a substitution sees it
   builtin trap -p DEBUG >|"$__neocode_dir/keys" || :
+  # readline reads its inputrc now, since a function that puts the options back would undo its `editing-mode vi`
+  { builtin bind -q abort || :; } >/dev/null 2>&1
 fi
 # under `set -e` a status left of && ends no shell
 __neocode_install "$__neocode_status" '' && : ''

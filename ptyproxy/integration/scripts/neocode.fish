@@ -30,6 +30,7 @@ if status is-interactive; and not set -q __neocode_nonce; and test -r "$NEOCODE_
     set -g __neocode_tail ";nc=$__neocode_nonce"
     set -g __neocode_line ''
     set -g __neocode_where ''
+    set -g __neocode_keymap ''
 
     # Tells the line of a command, in parts when it is long. Not while fish traces: a trace shows values.
     function __neocode_began
@@ -62,7 +63,13 @@ if status is-interactive; and not set -q __neocode_nonce; and test -r "$NEOCODE_
     # Tells that the command ended with status $argv[1].
     function __neocode_ended
         set -q fish_trace[1]; and return
-        printf '\e]7781;neocode;D%s;exit=%s;cwd=%s\a' $__neocode_tail $argv[1] (string escape --style=url -- "$PWD")
+        # said when it changes: fish_vi_key_bindings may be called at any time
+        set -l keymap emacs
+        contains -- "$fish_key_bindings" fish_vi_key_bindings fish_hybrid_key_bindings; and set keymap vi
+        set -l told
+        test $keymap = "$__neocode_keymap"; or set told ";keymap=$keymap"
+        set -g __neocode_keymap $keymap
+        printf '\e]7781;neocode;D%s;exit=%s%s;cwd=%s\a' $__neocode_tail $argv[1] "$told" (string escape --style=url -- "$PWD")
     end
 
     function __neocode_preexec --on-event fish_preexec

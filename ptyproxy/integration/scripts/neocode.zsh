@@ -19,7 +19,7 @@ if [[ -o interactive && -z "${__neocode_nonce-}" && -r "${NEOCODE_SESSION_DIR:-/
   builtin zmodload -F zsh/system b:sysopen b:sysread b:syswrite 2>/dev/null && builtin zmodload -F zsh/files b:zf_rm 2>/dev/null; then
 
   builtin typeset -g __neocode_dir="$NEOCODE_SESSION_DIR" __neocode_nonce= __neocode_tty= __neocode_value= \
-    __neocode_line= __neocode_pwd= __neocode_cwd= __neocode_subst= __neocode_prefix= \
+    __neocode_line= __neocode_pwd= __neocode_cwd= __neocode_subst= __neocode_prefix= __neocode_keymap= \
     __neocode_mark=$'\e]7781;neocode;' __neocode_bel=$'\a' __neocode_esc=$'\e' __neocode_nl=$'\n' __neocode_cr=$'\r' \
     __neocode_a=$'%{\e]7781;neocode;A\a%}' __neocode_b=$'%{\e]7781;neocode;B\a%}'
   builtin typeset -gi __neocode_first=1 __neocode_asked=0
@@ -68,7 +68,7 @@ if [[ -o interactive && -z "${__neocode_nonce-}" && -r "${NEOCODE_SESSION_DIR:-/
 
     # Before the hooks of the user: the command has ended.
     function __neocode_ended {
-      builtin local exit_code=$1 facts=
+      builtin local exit_code=$1 keymap=
       if (( __neocode_first )); then
         [[ -w ${TTY-} ]] && builtin sysopen -o cloexec -wu __neocode_tty -- $TTY 2>/dev/null
         __neocode_begin
@@ -80,7 +80,19 @@ if [[ -o interactive && -z "${__neocode_nonce-}" && -r "${NEOCODE_SESSION_DIR:-/
       # what `@ai` asks has no status
       (( __neocode_asked )) && exit_code=0
       __neocode_asked=0 __neocode_line=
-      __neocode_write "${__neocode_mark}D$__neocode_tail;exit=$exit_code;cwd=$__neocode_cwd$__neocode_bel"
+      __neocode_look_at_keymap
+      __neocode_write "${__neocode_mark}D$__neocode_tail;exit=$exit_code$keymap;cwd=$__neocode_cwd$__neocode_bel"
+    }
+
+    # Sets keymap, which the caller declares, to a field for the mark when the keys have changed: `bindkey -v` may come
+    # at any time. By a file, which is written over: no fork, and nothing that the disk would have to wait for.
+    function __neocode_look_at_keymap {
+      builtin local main=
+      { builtin bindkey -lL main } 1<>$__neocode_dir/keymap
+      IFS= builtin read -r main <$__neocode_dir/keymap
+      [[ -n $main ]] || return 0
+      [[ $main == *" viins main" ]] && main=vi || main=emacs
+      [[ $main == $__neocode_keymap ]] || keymap=";keymap=$main" __neocode_keymap=$main
     }
 
     # After the hooks of the user, which may have made PS1 anew: the marks around it.

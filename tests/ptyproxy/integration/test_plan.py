@@ -147,6 +147,34 @@ def test_the_hotkey_is_only_taken_where_no_search_can_run(pieces, plain: bool) -
     assert typing.plain
 
 
+@pytest.mark.parametrize(
+    ("pieces", "plain"),
+    [
+        ([("key", b"\x1b")], True),
+        ([("text", b"a"), ("key", b"\x1b"), ("text", b"0xhl3b"), ("key", b"\x1b[D")], True),
+        ([("text", b"dry"), ("key", b"\x1b"), ("text", b"idry")], True),  # to insert again
+        ([("key", b"\x1bd")], False),  # Escape and an operator
+        ([("key", b"\x1bd"), ("key", b"\x1b")], True),
+        ([("key", b"\x1b"), ("text", b"rx")], False),  # in doubt until the next Escape
+        ([("key", b"\x1b"), ("text", b"/ab"), ("key", b"\x1b")], False),  # a search
+        ([("key", b"\x1b"), ("text", b"v")], False),  # another program
+        ([("key", b"\x1b"), ("paste", b"x")], False),
+        ([("key", b"\x1b"), ("text", b"x\x12")], False),
+        ([("key", b"\x1b"), ("enter", b"\r")], False),
+        ([("key", b"\x1b[Z")], False),
+    ],
+)
+def test_escape_is_plain_in_vi_where_nothing_is_awaited(pieces, plain: bool) -> None:
+    typing = PlainTyping()
+    typing.prompt(vi=True)
+    for kind, data in pieces:
+        typing.typed(kind, data)
+    assert typing.plain == plain
+    typing.prompt()
+    typing.typed("key", b"\x1b")
+    assert not typing.plain
+
+
 def test_scripts_pass_shellcheck() -> None:
     import shutil
     import subprocess

@@ -15,23 +15,33 @@ from typing import TYPE_CHECKING
 
 from ptyproxy.integration.base import Plan
 from ptyproxy.options import Options
-from ptyproxy.platform.base import SpawnError
+from ptyproxy.platform.base import PumpPort, SpawnError, TerminalPort
 from ptyproxy.session import Session, open_session
 
 if TYPE_CHECKING:
     from ptyproxy.ports import MakeAssistant
     from ptyproxy.tap_guard import Tap
+    from ptyproxy.wrapped import WrappedShell
 
-if sys.platform != "win32":
-    from ptyproxy.platform.unix import Terminal, spawn
+if sys.platform == "win32":
+    from ptyproxy.platform.windows import ConsoleEvents as Signals
+    from ptyproxy.platform.windows import Terminal, WindowsPty, original_environment, spawn
+
+    def _make_pump(pty: WindowsPty, terminal: Terminal, signals: Signals) -> PumpPort:
+        from ptyproxy.platform.windows_pump import WindowsPump
+
+        return WindowsPump(pty, terminal, signals=signals)
+
+else:
+    from ptyproxy.platform.unix import Terminal, UnixPty, spawn
     from ptyproxy.platform.unix_inherited import original_environment
-    from ptyproxy.platform.unix_signals import SignalPipe
+    from ptyproxy.platform.unix_signals import SignalPipe as Signals
 
-    if TYPE_CHECKING:
+    def _make_pump(pty: UnixPty, terminal: Terminal, signals: Signals) -> PumpPort:
         from ptyproxy.pump import Pump
-        from ptyproxy.wrapped import WrappedShell
 
-assert sys.platform != "win32"
+        return Pump(pty, terminal, signals=signals)
+
 
 SWITCH_SEC = 0.001  # how long the control thread may hold the interpreter while a byte waits for the pump
 
@@ -52,7 +62,7 @@ def run(options: Options, base: str, make_assistant: MakeAssistant) -> int:
         try:
             session = open_session(base)
             stack.callback(session.close)
-            signals = stack.enter_context(SignalPipe())
+            signals = stack.enter_context(Signals())
             terminal = Terminal()
             stack.callback(terminal.close)
             plan = _plan(options, session, terminal)
@@ -64,9 +74,7 @@ def run(options: Options, base: str, make_assistant: MakeAssistant) -> int:
         except Exception as error:  # a fault of ours must not keep anybody from their shell
             raise NotStarted(f"internal error ({type(error).__name__}: {error})") from error
         stack.callback(pty.close)
-        from ptyproxy.pump import Pump  # while the shell starts
-
-        pump = Pump(pty, terminal, signals=signals)
+        pump = _make_pump(pty, terminal, signals)  # and its modules, while the shell starts
         return _pump(pump, terminal, Parts(options, session, plan, terminal, pump, make_assistant))
 
 
@@ -84,7 +92,7 @@ def _plan(options: Options, session: Session, terminal: Terminal) -> Plan:
     )
 
 
-def _pump(pump: Pump, terminal: Terminal, parts: Parts) -> int:
+def _pump(pump: PumpPort, terminal: TerminalPort, parts: Parts) -> int:
     from ptyproxy.late_tap import LateTap
 
     late = LateTap(parts.make)
@@ -109,8 +117,8 @@ class Parts:
         options: Options,
         session: Session,
         plan: Plan,
-        terminal: Terminal,
-        pump: Pump,
+        terminal: TerminalPort,
+        pump: PumpPort,
         make_assistant: MakeAssistant,
     ) -> None:
         self._given = (options, session, plan, terminal, pump, make_assistant)

@@ -34,52 +34,48 @@ def launch(args: Arguments) -> int:
     return wrapped()
 
 
-if sys.platform == "win32":
+def _prepared(shell: str, args: Arguments) -> Callable[[], int]:
+    """What runs the wrapped shell, with everything that can fail before it done."""
+    from neocode import userdir
+    from neocode.shell.settings import options_from_config, sessions_dir
+    from ptyproxy.options import Options
+    from ptyproxy.platform.base import SpawnError
+    from ptyproxy.proxy import NotStarted, run
 
-    def _prepared(shell: str, args: Arguments) -> Callable[[], int]:
-        """The console's own side is not here yet."""
-        raise NeocodeError("the shell cannot be wrapped on this system")
-
-else:
-
-    def _prepared(shell: str, args: Arguments) -> Callable[[], int]:
-        """What runs the wrapped shell, with everything that can fail before it done."""
-        from neocode import userdir
-        from neocode.shell.settings import options_from_config, sessions_dir
-        from ptyproxy.options import Options
-        from ptyproxy.platform.base import SpawnError
+    if sys.platform == "win32":
+        from ptyproxy.platform.windows import check_program
+    else:
         from ptyproxy.platform.unix import check_program
-        from ptyproxy.proxy import NotStarted, run
 
-        def cannot_run(error: SpawnError) -> int:
-            print(f"neocode: cannot run the shell: {error}", file=sys.stderr)
-            return error.exit_code
+    def cannot_run(error: SpawnError) -> int:
+        print(f"neocode: cannot run the shell: {error}", file=sys.stderr)
+        return error.exit_code
 
+    try:
+        check_program(shell)
+    except SpawnError as error:
+        code = cannot_run(error)
+        return lambda: code
+    options = Options(
+        shell=shell,
+        arguments=args.rest,
+        login=args.login,
+        integrate=not args.no_integration,
+        auto=not args.no_auto,
+        mode_history=os.path.join(userdir.locate(), userdir.STATE, "ai-history"),
+    )
+    options = options_from_config(options)
+    base = sessions_dir()
+
+    def wrapped() -> int:
         try:
-            check_program(shell)
+            return run(options, base, _assistant_for(args))
         except SpawnError as error:
-            code = cannot_run(error)
-            return lambda: code
-        options = Options(
-            shell=shell,
-            arguments=args.rest,
-            login=args.login,
-            integrate=not args.no_integration,
-            auto=not args.no_auto,
-            mode_history=os.path.join(userdir.locate(), userdir.STATE, "ai-history"),
-        )
-        options = options_from_config(options)
-        base = sessions_dir()
+            return cannot_run(error)
+        except NotStarted as error:
+            return run_plain(shell, args, str(error))
 
-        def wrapped() -> int:
-            try:
-                return run(options, base, _assistant_for(args))
-            except SpawnError as error:
-                return cannot_run(error)
-            except NotStarted as error:
-                return run_plain(shell, args, str(error))
-
-        return wrapped
+    return wrapped
 
 
 def _assistant_for(args: Arguments) -> Callable[[str, Callable[[], int]], Assistant]:

@@ -94,6 +94,13 @@ class UnixPty:
         """Whether the child has still to read something of what it was given."""
         return has_unread_input(self.fd)
 
+    def in_foreground(self) -> bool | None:
+        """Whether the shell itself, which leads its own process group, has its terminal; None: it cannot be told."""
+        try:
+            return os.tcgetpgrp(self.fd) == self.pid
+        except OSError:
+            return None
+
     def poll(self) -> int | None:
         """The exit status, 128 + n for signal n, None while it runs; `stopped` tells of `suspend`."""
         if self._status is None:
@@ -211,6 +218,13 @@ class Terminal:
         self.out_fd = STDOUT if self._private_out is None else self._private_out
         self.out_blocks = self._private_out is None
         self._entered = False
+
+    def name(self) -> str:
+        """The device of the terminal, empty when stdin is none."""
+        try:
+            return os.ttyname(STDIN)
+        except OSError:
+            return ""
 
     def size(self) -> Size:
         """The size to lay text out for: never zero, 24x80 when nobody says."""

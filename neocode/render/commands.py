@@ -1,7 +1,7 @@
 """The commands of a Fix or Check section, from fences or, where there are none, from inline code.
 
 Invariants: what is offered is one line that the sanitiser leaves as it is; everything else that looks like a command
-is flagged with the reason, and prose is handed back, so nothing is lost.
+is flagged with the reason, and prose is handed back, a command's comments among it, so nothing is lost.
 """
 
 from __future__ import annotations
@@ -105,6 +105,8 @@ def _add(found: Found, section: SectionName, logical: Iterable[Logical]) -> None
             found.flagged.append(Flagged(section, text, reason or TOO_MANY))
         elif text not in found.commands:
             found.commands.append(text)
+            if line.note:  # what the command costs is said here: a list of commands alone would lose it
+                found.prose.append(f"- `{text}`: {line.note}")
 
 
 def _from_prose(found: Found, section: SectionName, lines: list[str], *, items_only: bool) -> None:

@@ -33,17 +33,20 @@ _FISH_EDGES = r"(?:^|[;&|])\s*(?:(if|for|while|switch|function|begin)|(end))\b"
 
 
 class Logical(msgspec.Struct, frozen=True):
-    """One command. `multi`: it needs several lines, or more than there are."""
+    """One command. `multi`: it needs several lines, or more than there are. `note`: the comments right before it."""
 
     text: str
     multi: bool = False
+    note: str = ""
 
 
 def logical_lines(lines: list[str], tag: str) -> Iterator[Logical]:
-    """Join the lines of a fence with language `tag`; comments, prompts and a transcript's output are left out."""
+    """Join the lines of a fence with language `tag`; prompts and a transcript's output are left out, comments noted."""
     reader = _Reader(_without_prompts(lines), tag)
-    while reader.skip_blank():
-        yield reader.read()
+    while reader.skip_comments():
+        note = reader.note
+        command = reader.read()
+        yield msgspec.structs.replace(command, note=note) if note else command
 
 
 def _without_prompts(lines: list[str]) -> list[str]:
@@ -82,18 +85,27 @@ class _Reader:
         self._lines = lines
         self._tag = tag
         self._at = 0
+        self.note = ""
         self._windows = tag in POWERSHELL_TAGS or tag in CMD_TAGS
 
-    def skip_blank(self) -> bool:
-        """Step over blank and comment lines; False at the end."""
-        while self._at < len(self._lines) and self._is_comment(self._lines[self._at].strip()):
+    def skip_comments(self) -> bool:
+        """Step over blank and comment lines; `note` has the latter. False at the end."""
+        notes: list[str] = []
+        while self._at < len(self._lines):
+            text = self._lines[self._at].strip()
+            mark = self._comment_mark(text)
+            if text and not mark:
+                break
+            notes.append(text[len(mark) :].strip())
             self._at += 1
+        self.note = " ".join(filter(None, notes))
         return self._at < len(self._lines)
 
-    def _is_comment(self, text: str) -> bool:
-        if not text or text.startswith("#"):
-            return True
-        return self._tag in CMD_TAGS and (text.startswith("::") or text[:4].lower() in ("rem", "rem "))
+    def _comment_mark(self, text: str) -> str:
+        """What makes the line a comment, empty when it is none."""
+        if self._tag in CMD_TAGS and (text.startswith("::") or text[:4].lower() in ("rem", "rem ")):
+            return text[:2] if text[0] == ":" else text[:3]
+        return "#" * (len(text) - len(text.lstrip("#")))
 
     def read(self) -> Logical:
         """The next logical line."""

@@ -34,7 +34,7 @@ def test_the_form_is_read_completely() -> None:
     assert parse_answer(GOOD) == Diagnosis(
         confidence="high",
         root_cause="The registry at `127.0.0.1:4873` refused the connection.",
-        explanation="Nothing listens on that port.",
+        explanation="Nothing listens on that port.\n\n- `verdaccio`: start the local registry",
         fix_commands=("verdaccio", "npm config set registry https://registry.npmjs.org/"),
         investigation_commands=("curl -v http://127.0.0.1:4873/",),
         well_formed=True,

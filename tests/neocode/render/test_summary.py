@@ -73,3 +73,17 @@ def test_flagged_commands_are_told_in_the_explanation_only() -> None:
 
 def test_lone_surrogates_do_not_break_the_json() -> None:
     assert json.loads(answer_json(parse_answer("\ud83d"), AnswerFacts(provider="\udcff")))
+
+
+def test_what_a_command_costs_is_said_in_the_object_too() -> None:
+    text = (
+        "## Cause\nA.\n## Fix\n```sh\ndocker ps\n# replaces the container:\n#  its files are lost\ndocker rm web\n```"
+    )
+    found = json.loads(answer_json(parse_answer(text), AnswerFacts()))
+    assert found["fix_commands"] == ["docker ps", "docker rm web"]
+    assert found["explanation"] == "- `docker rm web`: replaces the container: its files are lost"
+
+
+def test_comments_of_cmd_are_comments_too() -> None:
+    text = "## Cause\nA.\n## Fix\n```cmd\nrem first\n:: then\nREM\ndir\n```"
+    assert parse_answer(text).explanation == "- `dir`: first then"

@@ -8,6 +8,7 @@ hold no control characters. What is not finished at the end of a read is carried
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 MAX_BODY = 4096  # the longest mark we read is a foreign one with a command line; more is data (images, clipboard)
@@ -23,14 +24,14 @@ _SEQUENCE = (
     rb"|([c=>]|[()*+](?:[ -/][0-~]|[0-AC-~]))"
     rb")"
 ) % {b"numbers": _NUMBERS, b"text": _TEXT, b"most": MAX_BODY}
-_FIND = re.compile(_SEQUENCE).finditer
-_FIND_WITH_SHIFTS = re.compile(_SEQUENCE + rb"|([\x0e\x0f])").finditer
+_MATCH = re.compile(_SEQUENCE).match
+_MATCH_OR_SHIFT = re.compile(_SEQUENCE + rb"|([\x0e\x0f])").match
 
-# the beginnings of the above, to be carried; `]7` may become `]7;` or `]7781;`
+# the beginnings of the above, to be carried; `]7` may become `]7;` or `]7781;`, an ESC behind a string its terminator
 _PARTIAL = re.compile(
     rb"\x1b(?:"
     rb"\](?:7(?:7(?:81?)?)?|1(?:3(?:37?)?)?|6(?:33?)?|9)?"
-    rb"|\]%(numbers)s;%(text)s{0,%(most)d}"
+    rb"|\]%(numbers)s;%(text)s{0,%(most)d}\x1b{0,2}"
     rb"|\[(?:[<=>?][0-9;:]{0,64}|[0-9]? ?|!)"
     rb"|[()*+][ -/]?"
     rb")?" % {b"numbers": _NUMBERS, b"text": _TEXT, b"most": MAX_BODY}
@@ -39,9 +40,11 @@ _OPEN_STRING = re.compile(rb"\x1b\]%s;%s{0,%d}" % (_NUMBERS, _TEXT, MAX_BODY)).f
 
 _ONLY_TEXT = re.compile(_TEXT + rb"*").fullmatch
 
-# colour and cursor movement, most of what programs write, is passed over by this in one go; so is the return to ASCII
-# (`ESC ( B`), which terminfo puts before every reset of colours and which is no token
-_UNUSUAL = re.compile(rb"\x1b(?!\[\d[^ ])(?!\[[mKHJABCDG])(?!\(B)").search
+# where a sequence may be that means something: colour and cursor movement, most of what programs write, are passed over
+# in one go, without any work of ours per sequence; so is the return to ASCII (`ESC ( B`), which terminfo puts before
+# every reset of colours and which is no token
+_SEARCH = re.compile(rb"\x1b(?!\[\d[^ ])(?!\[[mKHJABCDG])(?!\(B)").search
+_SEARCH_OR_SHIFT = re.compile(rb"\x1b(?!\[\d[^ ])(?!\[[mKHJABCDG])(?!\(B)|[\x0e\x0f]").search
 
 ESC, SHIFT_OUT, SHIFT_IN = 0x1B, 0x0E, 0x0F
 
@@ -58,7 +61,8 @@ class Token(NamedTuple):
     end: int
 
 
-_KINDS = (None, "osc", "csi", "esc", "shift")
+_KINDS = ("", "osc", "csi", "esc", "shift")
+_Matcher = Callable[[bytes, int], "re.Match[bytes] | None"]
 
 
 class Scanner:
@@ -80,37 +84,34 @@ class Scanner:
         start = self._offset
         self._offset = start + len(data)
         carry = self._carry
-        # the whole cost of plain text: three searches for one byte each
-        if not carry and ESC not in data and SHIFT_OUT not in data and SHIFT_IN not in data:
-            return []
         if carry:
             if self._in_string and len(carry) + len(data) <= MAX_BODY and _ONLY_TEXT(data):
                 self._carry = carry + data
                 return []
             data = carry + data
             start -= len(carry)
-        self._carry = rest = _unfinished(data)
-        self._in_string = bool(rest) and _OPEN_STRING(rest) is not None
-        shifts = SHIFT_OUT in data or SHIFT_IN in data
-        if not shifts and not carry and _UNUSUAL(data) is None:
-            return []
-        return [
-            Token(_KINDS[index] or "", match[index], start + match.start(), start + match.end())
-            for match in (_FIND_WITH_SHIFTS if shifts else _FIND)(data)
-            if (index := match.lastindex)
-        ]
+            self._carry = b""
+        # the whole cost of plain text: three searches for one byte each
+        if SHIFT_OUT in data or SHIFT_IN in data:
+            return self._tokens(data, start, _SEARCH_OR_SHIFT, _MATCH_OR_SHIFT)
+        return self._tokens(data, start, _SEARCH, _MATCH) if ESC in data else []
 
-
-def _unfinished(data: bytes) -> bytes:
-    """The sequence that `data` ends in the middle of, or nothing."""
-    last = data.rfind(ESC)
-    if last < 0:
-        return b""
-    if last < len(data) - 1:
-        return data[last:] if _PARTIAL(data, last) else b""
-    text_end = last - 1 if last and data[last - 1] == ESC else last
-    opened = data.rfind(ESC, 0, text_end)
-    # an ESC at the end may begin the terminator of a string, or a new sequence: carry from the string on
-    if opened >= 0 and _OPEN_STRING(data, opened, text_end):
-        return data[opened:]
-    return data[last:]
+    def _tokens(self, data: bytes, start: int, search: _Matcher, match: _Matcher) -> list[Token]:
+        """The tokens of `data`, which begins at `start`; what it ends in the middle of is carried."""
+        tokens: list[Token] = []
+        found = search(data, 0)
+        while found is not None:
+            at = found.start()
+            token = match(data, at)
+            if token is not None:
+                index = token.lastindex or 0
+                at = token.end()
+                tokens.append(Token(_KINDS[index], token[index], start + found.start(), start + at))
+            elif _PARTIAL(data, at):
+                self._carry = rest = data[at:]
+                self._in_string = _OPEN_STRING(rest) is not None
+                break
+            else:
+                at += 1
+            found = search(data, at)
+        return tokens

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,8 +49,9 @@ def replace_file(path: Path, data: bytes) -> None:
     temporary = ""
     try:
         _remove_stale(path)
-        descriptor, temporary = tempfile.mkstemp(TEMPORARY_SUFFIX, f".{path.name}.", path.parent)
-        with os.fdopen(descriptor, "wb") as file:
+        draft = str(path.with_name(f".{path.name}.{os.urandom(6).hex()}{TEMPORARY_SUFFIX}"))
+        with os.fdopen(create_private(draft), "wb") as file:
+            temporary = draft
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -83,6 +83,12 @@ def _cannot_write(path: Path, error: OSError) -> ConfigError:
 if sys.platform == "win32":
     import msvcrt
 
+    from conpty import security
+
+    def create_private(path: str) -> int:
+        """A descriptor of a new, empty file that lets in the user alone. Raises OSError (FileExistsError)."""
+        return security.create_file(path)
+
     MOVE_WAIT_SEC = 2.0  # how long a virus scanner or a reader keeps a file open
 
     def _try_lock(descriptor: int) -> bool:
@@ -109,6 +115,11 @@ if sys.platform == "win32":
 
 else:
     import fcntl
+
+    def create_private(path: str) -> int:
+        """A descriptor of a new, empty file, 0600. Raises OSError (FileExistsError)."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        return os.open(path, flags, PRIVATE_FILE_MODE)
 
     def _try_lock(descriptor: int) -> bool:
         try:

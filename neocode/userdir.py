@@ -6,6 +6,7 @@ Invariant: `make_private` never follows a symlink into someone else's directory 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import sys
@@ -44,9 +45,11 @@ def make_private(path: str) -> None:
     try:
         parent = os.path.dirname(path)
         if parent and not os.path.isdir(parent):
-            os.makedirs(parent, mode=PRIVATE_DIR_MODE, exist_ok=True)
+            os.makedirs(os.path.dirname(parent) or parent, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                _make(parent)
         try:
-            os.mkdir(path, PRIVATE_DIR_MODE)
+            _make(path)
         except FileExistsError:
             pass
         info = os.lstat(path)
@@ -62,10 +65,28 @@ def make_private(path: str) -> None:
 
 if sys.platform == "win32":
 
+    def _make(path: str) -> None:
+        from conpty import security
+
+        security.make_directory(path)
+
     def _require_ours(path: str, info: os.stat_result) -> None:
-        """Under the user's profile the inherited ACL is the owner's already."""
+        from conpty import security
+
+        try:
+            if security.is_foreign(path):
+                raise ConfigError(f"{path} belongs to another user", f"set {HOME_ENV} to a directory of yours")
+            if security.strangers(path):
+                security.restrict(path)
+        except OSError as error:
+            raise ConfigError(
+                f"{path} is open to others: {error.strerror}", f"set {HOME_ENV} to a directory on your own NTFS disk"
+            ) from error
 
 else:
+
+    def _make(path: str) -> None:
+        os.mkdir(path, PRIVATE_DIR_MODE)
 
     def _require_ours(path: str, info: os.stat_result) -> None:
         if info.st_uid != os.geteuid():

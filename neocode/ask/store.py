@@ -18,6 +18,7 @@ import msgspec
 
 from neocode.ask.session import AskSession
 from neocode.errors import NeocodeError
+from neocode.filewrite import create_private
 from neocode.paths import PRIVATE_FILE_MODE, ensure_private_dir
 
 STORE_FILE = "ask.db"
@@ -165,7 +166,7 @@ def _prepare_file(path: Path) -> None:
         raise StoreCorrupt(f"{path} is not a regular file")
     try:
         # Only a file that is not there: closing one that SQLite has open in this process would drop its locks.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE_FILE_MODE))
+        os.close(create_private(str(path)))
     except FileExistsError:
         pass
     for suffix in ("", *_SIDE_FILES):

@@ -132,8 +132,19 @@ def _require_usable(path: Path, info: os.stat_result) -> tuple[str, ...]:
 if sys.platform == "win32":
 
     def _require_trusted(path: Path, info: os.stat_result) -> tuple[str, ...]:
-        """Under the user's profile the inherited ACL is the owner's already."""
+        """Ours or an administrator's; whoever can write it can send the key elsewhere."""
+        from conpty import sddl, security
+
+        if security.is_foreign(str(path)):
+            raise ConfigError(f"{path} belongs to another user", f"use a file of your own, or set {paths.HOME_ENV}")
+        writers = security.strangers(str(path), sddl.WRITE)
+        if writers:
+            raise ConfigError(f"{path} can be changed by others ({', '.join(writers)})", only_you(path))
         return ()
+
+    def only_you(path: Path) -> str:
+        """The command that takes everybody else's rights away."""
+        return f'run `icacls "{path}" /inheritance:r /grant:r "%USERNAME%:F"`'
 
 else:
 

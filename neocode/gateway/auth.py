@@ -135,6 +135,19 @@ if sys.platform == "win32":
             raise ConfigError(f"the token file {path} is not a regular file", "replace it by a file of your own")
         if info.st_nlink > 1:
             raise ConfigError(f"the token file {path} has more than one hard link", "remove it")
+        from conpty import security
+
+        try:
+            foreign, strangers = security.is_foreign(str(path)), security.strangers(str(path))
+        except OSError as error:
+            raise ConfigError(f"cannot tell who may read {path}: {error.strerror}", "check its owner") from error
+        if foreign:
+            raise ConfigError(f"the token file {path} belongs to another user", "name another with --token-file")
+        if strangers:
+            raise ConfigError(
+                f"the token file {path} is open to other users ({', '.join(strangers)})",
+                "remove it, then run neocode gateway restart",
+            )
 
 else:
     _NOFOLLOW = os.O_NOFOLLOW

@@ -139,11 +139,19 @@ def _temporary() -> int:
         return os.open(os.devnull, os.O_RDWR)
 
 
-def _open(path: Path) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    if sys.platform != "win32":
-        flags |= os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.open(path, flags, paths.PRIVATE_FILE_MODE)
+if sys.platform == "win32":
+
+    def _open(path: Path) -> int:
+        """One that lets itself be renamed while the daemon and its starter have it open."""
+        from conpty import security
+
+        return security.open_append(str(path))
+
+else:
+
+    def _open(path: Path) -> int:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(path, flags, paths.PRIVATE_FILE_MODE)
 
 
 def _rotate(path: Path) -> None:

@@ -12,9 +12,19 @@ from collections.abc import Mapping, Sequence
 
 if sys.platform == "win32":
     _ROOT = os.environ.get("SYSTEMDRIVE", "C:") + "\\"
+    # A console of its own that no window shows: Ctrl-C and the closing of ours do not reach it. DETACHED_PROCESS would
+    # leave it without one, and then python.exe of a virtual environment, which starts the real one, opens a window.
+    # CREATE_NEW_PROCESS_GROUP would make it and all its children deaf to Ctrl-C for ever.
+    _FLAGS = subprocess.CREATE_NO_WINDOW
+    _BREAKAWAY = subprocess.CREATE_BREAKAWAY_FROM_JOB  # out of the terminal's job, which may end with its window
 
     def _popen(argv: Sequence[str], output: int, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        flags = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
+        try:
+            return _start(argv, output, environ, _FLAGS | _BREAKAWAY)
+        except PermissionError:  # a job that nothing may leave
+            return _start(argv, output, environ, _FLAGS)
+
+    def _start(argv: Sequence[str], output: int, environ: Mapping[str, str], flags: int) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             list(argv),
             stdin=subprocess.DEVNULL,

@@ -45,7 +45,19 @@ def _own_directories() -> tuple[Path, ...]:
 if sys.platform == "win32":
 
     def _require_safe(parent: Path, info: os.stat_result) -> None:
-        """Under the user's profile the inherited ACL is the owner's already."""
+        from conpty import sddl, security
+
+        try:
+            foreign, writers = security.is_foreign(str(parent)), security.strangers(str(parent), sddl.WRITE)
+        except OSError as error:
+            raise ConfigError(f"cannot tell who may use {parent}: {error.strerror}", "name another path") from error
+        if foreign:
+            raise ConfigError(f"the directory {parent} belongs to another user", "name a path in one of yours")
+        if writers:
+            raise ConfigError(
+                f"the directory {parent} can be written to by other users ({', '.join(writers)})",
+                "name a path in one of yours",
+            )
 
 else:
 

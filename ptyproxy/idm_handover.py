@@ -1,7 +1,8 @@
 """Makes the shell draw its own prompt, with a line in it or not: by its widget, or by the keys a person would press.
 
 Invariants: Enter is sent once, and only for a line that the user ended with Enter in the mode (without a widget for a
-prompt too, as an empty line); an order that the widget has not taken in time is taken back.
+prompt too, as an empty line); an order that the widget has not taken in time is taken back, and a line that it has
+taken is never typed a second time.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ class Handover:
         self._widget_key = widget_key
         self._send = send
         self._deadline = 0.0
+        self._line_ordered = False
         self.line: str | None = None
 
     def begin(self, line: str | None, now: float, *, marked: bool) -> bool:
@@ -35,8 +37,9 @@ class Handover:
         return True
 
     def _order(self, line: str | None) -> bool:
+        self._line_ordered = line is not None and "\n" not in line
         try:
-            if line is not None and "\n" not in line:
+            if line is not None and self._line_ordered:
                 self._session.write(LINE_ORDER, line.encode("utf-8", "replace"))
             self._session.write(SHOW_ORDER, b"")
         except OSError:
@@ -50,17 +53,24 @@ class Handover:
             self._send((_pasted(self.line) if "\n" in self.line else b"") + ENTER)
 
     def overdue(self, now: float) -> float:
-        """Seconds until the widget is given up; 0.0: it was, and keys were sent in its place."""
+        """Seconds until no answer is awaited any more; 0.0: the shell goes on without one.
+
+        What the widget has taken is in the line, and only its prompt is slow to draw; else keys are sent in its place.
+        """
         if now < self._deadline:
             return self._deadline - now
-        self._widget_key = b""
-        self._withdraw()
-        self._type()
+        if self._withdraw():
+            self._widget_key = b""
+            self._type()
+        else:
+            self.acknowledged()
         return 0.0
 
-    def _withdraw(self) -> None:
-        for order in (LINE_ORDER, SHOW_ORDER):
-            self._session.withdraw(order)
+    def _withdraw(self) -> bool:
+        """Take the orders back, in the reverse of the widget's order; False when it has taken what matters."""
+        show = self._session.withdraw(SHOW_ORDER)
+        line = self._session.withdraw(LINE_ORDER)
+        return line if self._line_ordered else show
 
     def _type(self) -> None:
         self._send(_typed(self.line or "") + ENTER)

@@ -34,7 +34,7 @@ def read_line(text: str) -> Line:
         return Line("hint", "@fix takes the number of a suggested command, like @fix 1")
     if text.strip() == LEAVE_WORD:
         return Line("leave")
-    return Line("run", text.rstrip())
+    return Line("run", text.rstrip("\n"))
 
 
 def chosen_fix(number: int, suggested: tuple[str, ...]) -> tuple[str, str]:

@@ -34,7 +34,9 @@ from ptyproxy.stream.modes import ModeTracker
         ("exit 3", Line("run", "exit 3")),
         ("@airport", Line("run", "@airport")),
         ("\\@ai why", Line("run", "\\@ai why")),
-        (" ls  ", Line("run", " ls")),
+        (" ls  ", Line("run", " ls  ")),
+        ("ls a\\ ", Line("run", "ls a\\ ")),
+        ("ls\n\n", Line("run", "ls")),
     ],
 )
 def test_a_line_is_ours_or_the_shells(text: str, line: Line) -> None:
@@ -50,7 +52,7 @@ def test_an_incomplete_line_of_ours_is_answered_with_a_hint(text: str) -> None:
 def test_what_is_the_shells_is_passed_on_as_it_is(text: str) -> None:
     line = read_line(text)
     if line.kind == "run":
-        assert text.rstrip() == line.text
+        assert text.rstrip("\n") == line.text
 
 
 def test_only_a_command_that_destroys_nothing_is_chosen() -> None:

@@ -246,7 +246,7 @@ class Diagnosis:
         if left > 0:
             return left
         self._marker_due = None
-        self._notices.say(remark("looking at it ..."), asked=not self._running.automatic)
+        self._notices.say(remark("looking at it ..."), asked=not self._running.automatic, fleeting=True)
         return None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ptyproxy.capture import Capture
 from ptyproxy.ports import Finding
 from ptyproxy.records import CommandRecord, Output
+from ptyproxy.typed_ahead import TypedAhead
 
 NEAR_COMMANDS = 5  # what a first `@ai` turn is told of the past
 SCREEN_BYTES = 32 * 1024  # "the recent screen" when there is no record
@@ -20,6 +21,7 @@ class Findings:
         self._capture = capture
         self._kind = kind
         self._cols = cols
+        self.typed_ahead = TypedAhead()
 
     def find(self, record: CommandRecord | None, automatic: bool) -> Finding:
         """What is known of a command now, its output included; without one the recent screen."""
@@ -46,9 +48,12 @@ class Findings:
         return others[-1] if others else None
 
     def _finding(self, record: CommandRecord | None, before: list[CommandRecord], automatic: bool = False) -> Finding:
-        output = self._capture.output(record) if record is not None else self._screen()
-        near = tuple((other, self._capture.output(other)) for other in before)
+        output = self._output(record) if record is not None else self._screen()
+        near = tuple((other, self._output(other)) for other in before)
         return Finding(record, output, self._cols(), self._kind, automatic, near)
+
+    def _output(self, record: CommandRecord) -> Output:
+        return self.typed_ahead.without_echo(self._capture.output(record), record.start)
 
     def _screen(self) -> Output:
         ring = self._capture.ring

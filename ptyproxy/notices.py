@@ -71,6 +71,7 @@ class Notices:
         self._chars = 0
         self._cut = False
         self._asked = False
+        self._fleeting = False  # the last of what waits is
         self._order_deadline: float | None = None
         self._ordered: list[str] = []
         self._misses = 0
@@ -86,20 +87,26 @@ class Notices:
         """Whether the shell has been told to show something and has not done so yet."""
         return self._order_deadline is not None
 
-    def say(self, text: str, *, asked: bool = False) -> None:
-        """Queue lines (safe, LF ends, SGR at most). `asked`: the user waits for them, so way (c) may be used."""
+    def say(self, text: str, *, asked: bool = False, fleeting: bool = False) -> None:
+        """Queue lines (safe, LF ends, SGR at most). `asked`: the user waits for them, so way (c) may be used.
+
+        `fleeting`: the next words make them pointless if they have not been shown by then.
+        """
         self._asked = self._asked or asked
+        if self._fleeting and self._waiting:
+            self._chars -= len(self._waiting.pop())
+        self._fleeting = fleeting
         if self._chars + len(text) > MAX_WAITING_CHARS:
             if self._cut:
                 return
             self._cut, text = True, CUT
         self._waiting.append(text if text.endswith("\n") else text + "\n")
-        self._chars += len(text)
+        self._chars += len(self._waiting[-1])
 
     def drop(self) -> None:
         """Forget what waits (a newer answer replaces it)."""
         self._waiting.clear()
-        self._chars, self._cut, self._asked = 0, False, False
+        self._chars, self._cut, self._asked, self._fleeting = 0, False, False, False
 
     def divide(self, data: bytes, nonce: bytes) -> tuple[bytes, bytes, bytes] | None:
         """Way (a): where in `data` our words go, if a new prompt begins in it. A cut mark is let pass."""

@@ -228,6 +228,8 @@ class ShellTap:
 
     def _typed_piece(self, piece: Input, state: str) -> None:
         self._plain.typed(piece.kind, piece.data)
+        if state == "output":
+            self.findings.typed_ahead.typed(piece.kind, piece.data, self.capture.ring.end)
         if piece.kind in TYPED or piece.kind == "enter":
             self._typed_on = piece.kind != "hotkey"
         if piece.kind == "enter":

@@ -13,6 +13,8 @@ import msgspec
 
 Role = Literal["system", "user", "assistant"]
 FinishReason = Literal["stop", "length"]
+# the log of a command without output: an ask without a log would be taken for a question
+NO_OUTPUT = "[the command printed nothing]"
 
 
 class Message(msgspec.Struct, frozen=True):

@@ -5,15 +5,13 @@ Invariant: no text of a finding reaches an AskContext but through the child's re
 
 from __future__ import annotations
 
-from neocode.providers.base import AskContext
+from neocode.providers.base import NO_OUTPUT, AskContext
 from neocode.shell.job import Extract, Job, OutputJob, Result
 from ptyproxy.ports import Finding
 from ptyproxy.records import CommandRecord
 
 MAX_NEAR = 8  # earlier commands that a talk is told of; their output shares the other half of the log
 LAST_SHARE = 0.5  # of the log for the last command when there are earlier ones
-# Without any log the gateway would take the question for one.
-NO_OUTPUT = "[the command printed nothing]"
 NO_COMMAND = "[no command was run in this shell since]"
 
 

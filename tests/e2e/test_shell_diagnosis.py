@@ -162,3 +162,50 @@ def test_nothing_is_left_behind_and_the_exit_code_is_the_shells(shell_home: Home
         seat.type("exit 42\r")
         assert seat.status() == 42
     assert list(Path(shell_home.dir, "run").glob("shell-*")) == []
+
+
+def test_a_half_typed_line_does_not_hide_the_first_line_of_an_error(shell_home: Home) -> None:
+    """Typed while the command ran: its echo stands in front of what the command printed."""
+    program(
+        shell_home,
+        "late",
+        "#!/bin/sh\nread -r go <go\necho \"ls: cannot access 'x': No such file or directory\"\nexit 2\n",
+    )
+    os.mkfifo(shell_home.path / "go")
+    with shell_home.shell() as seat:
+        seat.until_last(SHELL_PROMPT)
+        seat.type("late\r")
+        seat.until(lambda: b";neocode;C;" in seat.raw, "the command")
+        seat.type("echo m")
+        seat.until_last("echo m")
+        seat.type("ine")
+        seat.until_last("echo mine")
+        (shell_home.path / "go").write_text("\n")
+        seat.until_shown("echo minels: cannot access")
+        seat.until_last(f"{SHELL_PROMPT} echo mine")
+        seat.type(b"\r")
+        seat.until_shown("rule file-not-found")
+
+
+def test_a_program_that_was_killed_is_explained_although_it_said_nothing(shell_home: Home) -> None:
+    """137 is what is left of an out-of-memory kill inside a container; other codes say nothing by themselves."""
+    with shell_home.shell() as seat:
+        seat.run("sh -c 'exit 4'")
+        seat.run("sh -c 'exit 137'")
+        seat.until_shown("rule sys-exit-137")
+        seat.until_last(SHELL_PROMPT)
+        rows = seat.scrollback()
+        assert sum(row == "Cause" for row in rows) == 1
+        assert not any("likely to matter" in row for row in rows)
+
+
+def test_what_was_answered_is_not_asked_again(shell_home: Home) -> None:
+    """By hand as little as by itself, as long as it is remembered."""
+    with fake_server() as server, shell_home.shell() as seat:
+        shell_home.use_model(server.url)
+        server.script(lambda connection: answer(connection, "## Cause\nThe answer.\n"))
+        seat.run("ech once")
+        seat.until_shown("The answer.")
+        assert shell_home.run("diag").returncode == 0
+        seat.until(lambda: seat.scrollback().count("The answer.") == 2, "the answer again")
+        assert len(server.requests) == 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from neocode.providers.base import AskContext
+from neocode.providers.base import NO_OUTPUT, AskContext
 from neocode.providers.offline.answer import shown
 from neocode.providers.offline.exitcodes import meaning
 from neocode.providers.offline.logtext import clean
@@ -58,6 +58,6 @@ def explanation(context: AskContext) -> str:
 
 def lines_to_read(log: str) -> str:
     """Markdown: the lines of `log` most likely to matter; "" for an empty log."""
-    lines = [shown(line) for line in important_lines(log)]
+    lines = [shown(line) for line in important_lines(log) if line != NO_OUTPUT]
     listed = "\n".join(f"- `{line}`" for line in lines if line)
     return f"The lines most likely to matter:\n\n{listed}" if listed else ""

@@ -32,7 +32,7 @@ class Shell:
         )
         self.number = 0
 
-    def say(self, text: str, *, asked: bool = False) -> None:
+    def say(self, text: str, *, asked: bool = False, fleeting: bool = False) -> None:
         self.said.append(text)
 
     def find(self, record: CommandRecord | None, automatic: bool) -> Finding:

@@ -168,3 +168,20 @@ def test_what_waits_is_bounded_and_says_so(screen: Screen) -> None:
     assert text is not None
     assert len(text) < MAX_WAITING_CHARS * 1.2
     assert text.endswith("too long to keep]\n")
+
+
+def test_a_marker_that_was_not_shown_in_time_is_dropped_for_the_answer(screen: Screen) -> None:
+    """It says that an answer is awaited; above one it says nothing."""
+    screen.notices.say("other")
+    screen.notices.say("wait", fleeting=True)
+    screen.notices.say("answer")
+    screen.awaits_prompt = True
+    assert screen.notices.divide(A, b"nonce") == (b"", b"other\r\nanswer\r\n\x1b[m", A)
+
+
+def test_a_marker_that_is_shown_stays_and_takes_nothing_else_with_it(screen: Screen) -> None:
+    screen.notices.say("wait", fleeting=True)
+    screen.awaits_prompt = True
+    assert screen.notices.divide(A, b"nonce") == (b"", b"wait\r\n\x1b[m", A)
+    screen.notices.say("answer")
+    assert screen.notices.divide(A, b"nonce") == (b"", b"answer\r\n\x1b[m", A)

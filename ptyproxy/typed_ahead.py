@@ -16,7 +16,7 @@ from ptyproxy.records import Output
 KEYS_KEPT = 512  # some lines of fast typing
 MAX_KEY_BYTES = 256  # of one piece; a longer one is a paste
 
-# how a terminal in its ordinary mode echoes (termios(3): ECHOCTL, ECHOE): ^X for a control character, an erased one gone
+# a terminal's ordinary echo (termios(3): ECHOCTL, ECHOE): ^X for a control character, an erased one is wiped out
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 
 

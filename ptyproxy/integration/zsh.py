@@ -1,7 +1,7 @@
 """Starts zsh with its marks and its widget, without a file of the user's being touched.
 
 Invariants: zsh reads one file of ours, as its .zshenv, whose first act is to put ZDOTDIR back; all others it reads
-itself, where the user has them. A zsh that has no start-up file at all is left to its own welcome.
+itself, where the user has them. Where there is none, zsh's welcome for new users comes as it would have.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from ptyproxy.platform.base import ShellCommand
 from ptyproxy.session import Session
 
 _SCRIPT = ".zshenv"
-_FILES = (b".zshenv", b".zprofile", b".zshrc", b".zlogin")
 # options without an argument that leave zsh interactive and its .zshenv read
 _PLAIN_LETTERS = frozenset("ilXx")
 
@@ -28,9 +27,6 @@ def why_not(path: str, arguments: tuple[str, ...], environ: Mapping[bytes, bytes
             rest = rest[1:]
         elif word not in ("--login", "--interactive") and not (word[:1] == "-" and _PLAIN_LETTERS.issuperset(word[1:])):
             return f"zsh was given {word}"
-    home = environ.get(b"ZDOTDIR", environ.get(b"HOME", b""))
-    if not any(os.path.exists(os.path.join(home, name)) for name in _FILES):
-        return "zsh has no start-up file yet and will offer to make one"
     return ""
 
 

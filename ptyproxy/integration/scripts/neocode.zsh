@@ -10,6 +10,8 @@ if [[ -n "${NEOCODE_ZSH-}" ]]; then
   else
     builtin unset ZDOTDIR
   fi
+  # zsh looks for files of the user's when it loads this module, a moment ago, and has found ours
+  if builtin zmodload -s zsh/newuser; then builtin zmodload -u zsh/newuser; fi
 fi
 builtin typeset -g __neocode_injected="${NEOCODE_ZSH-}" __neocode_key="${NEOCODE_HOTKEY-}"
 builtin unset NEOCODE_ZSH NEOCODE_ZDOTDIR NEOCODE_HOTKEY

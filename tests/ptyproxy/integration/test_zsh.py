@@ -136,8 +136,14 @@ def test_the_environment_and_the_options_are_the_same(start, home: Path, login: 
     assert logs[0] == logs[1]
 
 
-def test_a_zsh_without_files_or_with_other_arguments_is_left_alone(start, home: Path) -> None:
-    assert start("zsh", wait=False).plan.reason == "zsh has no start-up file yet and will offer to make one"
+def test_a_zsh_without_files_has_its_marks(start, home: Path) -> None:
+    shell = start("zsh")
+    shell.run("false")
+    assert shell.commands() == [("false", 1)]
+    assert not list(home.glob(".z*"))
+
+
+def test_a_zsh_with_other_arguments_is_left_alone(start, home: Path) -> None:
     (home / ".zshrc").touch()
     for arguments in (("-f",), ("-c", "true"), ("script",), ("-fi",)):
         assert not start("zsh", *arguments, wait=False).plan.integrated

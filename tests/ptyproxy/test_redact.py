@@ -154,7 +154,7 @@ def test_a_key_block_goes_as_a_whole() -> None:
 BACKGROUND = HARMLESS.replace("-----BEGIN", "----").replace("-----END", "----")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.sampled_from([s for secrets in TOKENS.values() for s in secrets]), st.integers(0, len(BACKGROUND)))
 def test_a_token_is_found_wherever_it_stands(secret: str, at: int) -> None:
     text = BACKGROUND[:at] + secret + BACKGROUND[at:]
@@ -169,7 +169,7 @@ def test_the_length_of_a_masked_secret_does_not_matter_to_what_stands_around_it(
     assert REDACTOR.redact(once.text) == (once.text, 0, {})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(IN_CONTEXT), st.integers(0, HARMLESS.count("\n")))
 def test_a_named_secret_is_found_between_any_lines(case: tuple[str, str], at: int) -> None:
     lines = HARMLESS.split("\n")
@@ -183,7 +183,7 @@ GLUE = "password|=|: |\"|'|\\|token|[redacted:x]|[redacted:|]|://|@|\n| |--|Bear
 FRAGMENTS = st.sampled_from([*(text for text, _ in IN_CONTEXT), *(secret for _, secret in FORMS), *GLUE.split("|")])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.one_of(FRAGMENTS, st.text(max_size=5)), max_size=12).map("".join))
 def test_masking_twice_is_masking_once(text: str) -> None:
     once = REDACTOR.redact(text)

@@ -53,55 +53,31 @@ def leftovers(checkout: Path) -> list[str]:
     return [path.name for path in checkout.glob(".venv.*") if path.name != ".venv.lock"]
 
 
-def test_the_first_run_sets_up_and_later_runs_do_not(checkout: Path) -> None:
-    out, err = start(checkout, "one", "two words").communicate(timeout=120)
-    assert out.splitlines()[0] == "ran one two words"
-    assert "first use" in err
-    out, err = start(checkout).communicate(timeout=30)
-    assert (out.splitlines()[0], err) == ("ran", "")
-    assert leftovers(checkout) == []
-    for command in (["../scripts/neocode"], ["/bin/sh", "neocode"]):  # later runs need no program from the PATH
-        cwd = checkout / ("neocode" if len(command) == 1 else "scripts")
-        done = subprocess.run(command, cwd=cwd, env={"PATH": "/nowhere"}, capture_output=True, text=True, check=False)
-        assert (done.stdout.splitlines()[:1], done.stderr) == (["ran"], "")
-
-
-def test_nothing_is_activated_and_the_current_directory_is_not_imported(checkout: Path, tmp_path: Path) -> None:
+def test_the_first_run_sets_up_and_later_runs_only_after_a_change_of_the_lock_file(checkout: Path, tmp_path: Path) -> None:
+    """Nothing is activated, and neither the first run nor a later one imports what lies in the current directory."""
     trap = tmp_path / "trap"
     (trap / "neocode").mkdir(parents=True)
     (trap / "neocode" / "__main__.py").write_text("print('trapped')")
     (trap / "os.py").write_text("raise SystemExit('trapped')")
     link = tmp_path / "link"
     link.symlink_to(checkout / "scripts" / "neocode")
-    process = subprocess.run([link], cwd=trap, capture_output=True, text=True, timeout=120, check=True)
-    assert process.stdout.splitlines() == ["ran", f"None {os.environ['PATH']}"]
-
-
-def test_two_first_runs_at_once_build_once(checkout: Path) -> None:
-    runs = [start(checkout, str(number)) for number in range(3)]
-    results = [process.communicate(timeout=150) for process in runs]
-    assert [out.splitlines()[0] for out, _ in results] == ["ran 0", "ran 1", "ran 2"]
-    assert sum("first use" in err for _, err in results) == 1
+    first, later = (
+        subprocess.run([link, "one", "two words"], cwd=trap, capture_output=True, text=True, timeout=120, check=True)
+        for _ in range(2)
+    )
+    assert first.stdout.splitlines() == ["ran one two words", f"None {os.environ['PATH']}"]
+    assert "first use" in first.stderr
+    assert (later.stdout, later.stderr) == (first.stdout, "")
     assert leftovers(checkout) == []
+    for command in (["../scripts/neocode"], ["/bin/sh", "neocode"]):  # later runs need no program from the PATH
+        cwd = checkout / ("neocode" if len(command) == 1 else "scripts")
+        done = subprocess.run(command, cwd=cwd, env={"PATH": "/nowhere"}, capture_output=True, text=True, check=False)
+        assert (done.stdout.splitlines()[:1], done.stderr) == (["ran"], "")
+    _expect_set_up_after_a_change_only(checkout)
 
 
-def test_a_killed_set_up_is_taken_up_by_the_next_run(checkout: Path) -> None:
-    process = start(checkout)
-    deadline = time.monotonic() + 60
-    while not any(checkout.glob(".venv.new-*/pyvenv.cfg")):
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.01)  # polling for an outside event, not synchronising with our own code
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-    assert leftovers(checkout) != []
-    out, _ = start(checkout).communicate(timeout=120)
-    assert out.splitlines()[0] == "ran"
-    assert leftovers(checkout) == []
-
-
-def test_a_changed_lock_file_sets_up_again_and_a_merely_touched_one_does_not(checkout: Path) -> None:
-    start(checkout).communicate(timeout=120)
+def _expect_set_up_after_a_change_only(checkout: Path) -> None:
+    """A lock file that was merely touched sets nothing up."""
     lock = checkout / "requirements.lock"
     later = time.time() + 100
     os.utime(lock, (later, later))
@@ -112,6 +88,23 @@ def test_a_changed_lock_file_sets_up_again_and_a_merely_touched_one_does_not(che
     out, err = start(checkout).communicate(timeout=120)
     assert "first use" in err
     assert out.splitlines()[0] == "ran"
+
+
+def test_a_killed_set_up_is_taken_up_by_the_next_runs_of_which_one_builds(checkout: Path) -> None:
+    process = start(checkout)
+    deadline = time.monotonic() + 60
+    while not any(checkout.glob(".venv.new-*/pyvenv.cfg")):
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.01)  # polling for an outside event, not synchronising with our own code
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert leftovers(checkout) != []
+    runs = [start(checkout, str(number)) for number in range(3)]
+    results = [process.communicate(timeout=150) for process in runs]
+    assert [out.splitlines()[0] for out, _ in results] == ["ran 0", "ran 1", "ran 2"]
+    assert sum("first use" in err for _, err in results) == 1
+    assert leftovers(checkout) == []
 
 
 def test_a_failing_install_is_one_line_and_leaves_nothing(checkout: Path) -> None:

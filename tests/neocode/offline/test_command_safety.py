@@ -157,7 +157,7 @@ def _templates() -> Iterator[tuple[str, dict[str, str]]]:
 TEMPLATES = list(dict.fromkeys((command, tuple(params.items())) for command, params in _templates()))
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(template=st.sampled_from(TEMPLATES), value=values, data=st.data())
 def test_a_rendered_command_has_the_words_of_its_template(
     template: tuple[str, tuple[tuple[str, str], ...]], value: str, data: st.DataObject
@@ -213,7 +213,7 @@ def test_other_shells_read_hostile_paths_as_one_argument(shell: str) -> None:
         assert run.stdout.decode() == f"before|{value}|after|"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(rule=st.sampled_from([rule for rule in all_rules() if rule.params]), kind=st.sampled_from(KINDS), data=st.data())
 def test_no_rule_shows_a_command_with_what_does_not_validate(rule: object, kind: str, data: st.DataObject) -> None:
     from neocode.providers.offline.rule import Rule

@@ -142,7 +142,7 @@ def test_a_screenful_that_is_redrawn_for_minutes_is_seen_once() -> None:
 
 
 @given(STREAM, st.integers(-1, 200))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_bytes_raise_and_nothing_that_acts_on_a_terminal_is_left(data: bytes, cols: int) -> None:
     text = screen_text(data, cols)
     assert all(c in "\n\t" or c >= " " for c in text)

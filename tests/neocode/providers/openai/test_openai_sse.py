@@ -84,7 +84,7 @@ def cuts(body: bytes, at: list[int]) -> list[bytes]:
 
 
 @given(RAW, st.lists(st.integers(min_value=0), max_size=8))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_any_cut_gives_the_same_events_and_the_same_answer(body: bytes, at: list[int]) -> None:
     pieces = cuts(body, at)
     assert parse(pieces) == parse([body])

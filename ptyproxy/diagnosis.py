@@ -113,7 +113,9 @@ class Diagnosis:
             self._consider(record, finding)
 
     def _consider(self, record: CommandRecord, finding: Finding) -> None:
-        """An automatic diagnosis, unless this fault was just looked at."""
+        """An automatic diagnosis, unless this fault was just looked at, or was asked about while the command ran."""
+        if any(about is not None and about.number == record.number for about in (self._running, self._shown)):
+            return
         fingerprint, now = fingerprint_of(record, finding.output), self._clock()
         self._seen = {key: at for key, at in self._seen.items() if now - at < REPEAT_SEC}
         if fingerprint in self._seen:
@@ -149,10 +151,10 @@ class Diagnosis:
             self._fix = 0
             self._insert("")
 
-    def requested(self, before: CommandRecord | None = None) -> None:
-        """`neocode diag` from another terminal, or typed here: then it is about the command `before` it."""
+    def requested(self, about: CommandRecord | None = None) -> None:
+        """`neocode diag` from another terminal, about the command that runs, or typed here, about the one before."""
         if self._running is None:
-            self.ask_about(before or self._target())
+            self.ask_about(about or self._target())
 
     def switch(self, auto: bool) -> None:
         """`neocode diag auto on|off`, which is also what the user says of a remote provider."""

@@ -39,10 +39,16 @@ class Findings:
         records = [one for one in self._others() if one.number > number]
         return None if not records else self._finding(records[-1], records[:-1][-NEAR_COMMANDS:])
 
+    def running(self, is_ours: Callable[[str], bool]) -> CommandRecord | None:
+        """The command that runs now, a shell inside the shell, say, or `ssh`; not one of ours or one that is unknown."""
+        running = self._capture.running
+        command = running and self._command(running)
+        return running if command and not is_ours(command) else None
+
     def before_ours(self, is_ours: Callable[[str], bool]) -> CommandRecord | None:
         """The command before `neocode diag`, when that is what was typed here and runs now."""
         running = self._capture.running
-        if running is None or not is_ours(running.command or ""):
+        if running is None or not is_ours(self._command(running)):
             return None
         others = [one for one in self._capture.records if not is_ours(one.command or "")]
         return others[-1] if others else None
@@ -51,6 +57,15 @@ class Findings:
         output = self._output(record) if record is not None else self._screen()
         near = tuple((other, self._output(other)) for other in before)
         return Finding(record, output, self._cols(), self._kind, automatic, near)
+
+    def _command(self, running: CommandRecord) -> str:
+        """The line of a running command: what the shell said or, as bash says it at the end, what the screen shows."""
+        if running.command is not None or running.input_span is None:
+            return running.command or ""
+        from ptyproxy.stream.echo import typed_line
+
+        shot = self._capture.ring.snapshot(*running.input_span)
+        return "" if shot.truncated else typed_line(shot.data) or ""
 
     def _output(self, record: CommandRecord) -> Output:
         return self.typed_ahead.without_echo(self._capture.output(record), record.start)

@@ -67,6 +67,7 @@ class ShellTap:
         self._nonce = b""
         self._start_by: float | None = clock() + START_ANYWAY_SEC
         self._told_busy = False
+        self._told_running = False
         self._piecewise = False  # input goes to the child by whole pieces: one was begun in the `@ai` mode
         self.prompt_span = (0, 0)  # the newest prompt, in the stream: from its begin mark to its end mark
         self.mode: Mode | None = None  # the `@ai` mode, once it was entered
@@ -91,6 +92,10 @@ class ShellTap:
             self.mode.output(data)
         for event in self.capture.feed(data):
             self._happened(event)
+        runs = self.capture.state == "output"
+        if runs != self._told_running:
+            self._told_running = runs
+            self.on_state()
 
     def input(self, data: bytes) -> bytes:
         """The user typed, or the terminal answered a query."""
@@ -252,7 +257,6 @@ class ShellTap:
             self._ended = False
             if self.mode is not None:
                 self.mode.command_started()
-            self.on_state()
         elif isinstance(event, PromptBegan):
             self.prompt_span = (event.start, event.start)
             if event.new:
@@ -291,7 +295,8 @@ class ShellTap:
 
     def _notified(self, action: str) -> None:
         if action == "diagnose":
-            self.diagnosis.requested(self.findings.before_ours(self.diagnosis.is_ours))
+            running = self.findings.running(self.diagnosis.is_ours) if self.marked else None
+            self.diagnosis.requested(running or self.findings.before_ours(self.diagnosis.is_ours))
         elif action == "idm_enter" and self.on_mode is not None:
             self.on_mode()
         elif action in ("auto_on", "auto_off"):

@@ -123,6 +123,7 @@ class WrappedShell:
         return {
             "auto_enabled": self.tap.diagnosis.auto,
             "busy": self.tap.diagnosis.busy,
+            "running": self.tap.marked and self.tap.findings.running(self.tap.diagnosis.is_ours) is not None,
             "pid": os.getpid(),
             "shell": self._plan.kind or os.path.basename(self._plan.command.path),
             "cwd": self.capture.cwd or "",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import sys
 import time
 from secrets import token_hex
 from typing import Any
@@ -22,6 +23,11 @@ from ptyproxy.session import live_sessions
 
 SESSION_ENV = "NEOCODE_SHELL_SESSION"
 NO_SHELL_HINT = "start one with neocode shell, or give a log: --error-log TEXT, --file PATH, or pipe it in"
+# words of ours never appear in the middle of a command's output: a shell inside the shell, ssh and the like
+LATER = {
+    "diagnose": "a command runs there: this is about what it shows, and is answered above the prompt after it",
+    "idm_enter": "a command runs there: the mode begins at the prompt after it",
+}
 FIELD_CHARS = 60  # of one field in the list of shells
 APPEAR_SEC = 10.0  # a shell looks for a gateway every 5 s at least, and a busy machine takes its time
 DESCRIBED_SEC = 1.0  # a shell's directory is redacted, by a process of its own, before it is made known
@@ -49,6 +55,8 @@ async def _trigger(args: argparse.Namespace, action: str) -> int:
         await client.bind(f"cli-{os.getpid()}-{token_hex(4)}", role="cli")
         result = await _deliver(client, action, target)
     print(result, flush=True)
+    if action in LATER and target.get("running"):
+        print(f"neocode: {LATER[action]}", file=sys.stderr)
     return 0
 
 

@@ -166,3 +166,21 @@ def test_a_variable_of_a_shell_that_is_gone_is_no_reason_to_refuse(shell_home: H
             seat.until_last(SHELL_PROMPT)
             seat.type("exit 3\r")
             assert seat.status() == 3
+
+
+def test_while_a_shell_runs_inside_the_shell_the_answer_is_said_to_come_later_and_does(shell_home: Home) -> None:
+    """It is about what was seen last, not about the outer shell's last command, and comes once."""
+    with shell_home.shell() as seat:
+        seat.run("false")
+        seat.type("bash --norc\r")
+        seat.until(lambda: seat.last.startswith("bash-"), "the inner prompt")
+        seat.type("ech inside\r")
+        seat.until(lambda: "bash: ech: command not found" in seat.lines() and seat.last.startswith("bash-"), "it")
+        done = shell_home.run("diag")
+        assert done.stdout.startswith("delivered to shell-")
+        assert "a command runs there" in done.stderr
+        seat.type("exit\r")
+        seat.until_shown("named ech")
+        seat.until_last(SHELL_PROMPT)
+        seat.run("true")
+        assert sum(row == "Cause" for row in seat.scrollback()) == 1

@@ -141,6 +141,7 @@ class Listener:
         self.address = address
         self._pipes = pipes
         self._factory = factory
+        self._ends = {first}  # what waits for a client
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._accept(end)) for end in (first, *[None] * (FREE_ENDS - 1))]
 
@@ -149,35 +150,40 @@ class Listener:
         return not all(task.done() for task in self._tasks)
 
     def close(self) -> None:
-        """Idempotent."""
+        """Idempotent. A task that never ran closes nothing, so the ends are closed here."""
         for task in self._tasks:
             task.cancel()
+        for end in self._ends:
+            end.close()
+        self._ends.clear()
 
     async def _accept(self, end: Any | None) -> None:
         """Hand over one client after the other; the next end is there before this one is given away."""
         end = end or await self._new_end()
-        try:
-            while True:
-                try:
-                    await self._pipes.accept(end)
-                except OSError:  # came and went
-                    end.close()
-                    end = await self._new_end()
-                    continue
-                client, end = end, await self._new_end()
-                try:
-                    await self._pipes.attach(client, self._factory())
-                except OSError:
-                    client.close()
-        finally:
-            end.close()
+        while True:
+            try:
+                await self._pipes.accept(end)
+            except OSError:  # came and went
+                self._ends.discard(end)
+                end.close()
+                end = await self._new_end()
+                continue
+            client, end = end, await self._new_end()
+            self._ends.discard(client)
+            try:
+                await self._pipes.attach(client, self._factory())
+            except OSError:
+                client.close()
 
     async def _new_end(self) -> Any:
         while True:
             try:
-                return self._pipes.create(self.address, first=False)
+                end = self._pipes.create(self.address, first=False)
             except OSError:
                 await asyncio.sleep(RECOVER_SEC)
+            else:
+                self._ends.add(end)
+                return end
 
 
 async def listen(address: str, factory: Callable[[], asyncio.BaseProtocol]) -> Listener:

@@ -24,7 +24,7 @@ from neocode.gateway.server import GatewayServer
 
 HERE = Path(__file__).parent
 if sys.platform == "win32":  # Unix sockets, modes and signals
-    collect_ignore = ["test_gateway_lifecycle.py", "test_gateway_transport.py"]
+    collect_ignore = ["test_gateway_hostile.py", "test_gateway_lifecycle.py", "test_gateway_transport.py"]
 
 
 def _load_fake_ask() -> Any:

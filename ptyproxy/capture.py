@@ -40,7 +40,7 @@ class Capture:
         self.faults = 0  # errors of our own that were survived; 0 unless there is a bug
         self._scanner = Scanner()
         self._head = HeadKeeper()
-        self._tracker = CommandTracker(nonce, clock, hostname, self._finished, self._typed)
+        self._tracker = CommandTracker(nonce, clock, hostname, self._finished, self._typed, self._echo)
         self._tracker.cwd = cwd
 
     @property
@@ -76,13 +76,12 @@ class Capture:
 
     def feed(self, data: bytes) -> list[Event]:
         """Take one read of any size; what it completes, in order. Never raises."""
-        base = self.ring.end
-        self.ring.append(data)
+        base = self.ring.append(data) - len(data)
         events: list[Event] = []
         try:
             for token in self._scanner.feed(data):
                 events += self._token(token, data, base)
-            if self._tracker.running is not None and not self._head.full:
+            if self._tracker.running is not None and self._head.wanting:
                 self._head.append(data, base)
         except Exception:  # a fault here may cost a record, never the user's shell
             self.faults += 1
@@ -124,9 +123,18 @@ class Capture:
         shot = self.ring.snapshot(*span)
         return None if shot.truncated else typed_line(shot.data)
 
+    def _echo(self, start: int, end: int) -> tuple[str | None, int] | None:
+        from ptyproxy.stream.echo import ECHO_LIMIT, typed_line
+
+        shot = self.ring.snapshot(start, min(end, start + ECHO_LIMIT))
+        past = shot.data.find(b"\n") + 1
+        return None if shot.truncated or not past else (typed_line(shot.data[:past]), start + past)
+
     def _finished(self, record: CommandRecord) -> CommandRecord:
         end = record.start if record.end is None else record.end
-        return record._replace(head=self._head.read(end), truncated=end - record.start > self.ring.capacity)
+        late = record.start - self._head.start  # the screen told only now where the output begins
+        head = self._head.read(end)[late:] if late >= 0 else b""
+        return record._replace(head=head, truncated=end - record.start > self.ring.capacity)
 
     def output(self, record: CommandRecord) -> Output:
         """The output of a command, as much of it as is kept: whole, or its head and its tail."""

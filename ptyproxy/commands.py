@@ -4,7 +4,8 @@ Rules: C, D and K count only with our nonce; once one had it, no foreign mark co
 authenticated command they end nothing: only D does, or the next C when a D was lost. Repeated A and B are one prompt.
 A D where nothing ran makes no record. The command line may follow C as late as right before D; where the shell is not
 sure of it (`sure=0`), the echo on the screen decides. Without C the Enter key stands in for it, and the span is called
-approximate.
+approximate; a shell that can mark its prompts only says `starts=enter` in D, and what was run is read off the screen,
+or told right before D (`late=1`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from ptyproxy.stream.marks import Mark, PartsJoiner, is_first_part
 
 FACTS_KEPT = 16
 _OWN_KEYS = frozenset({"nc", "exit", "cwd", "cmd", "part", "cut"})
+INTERRUPTED = "^C"  # what a console shows of the key
 RECORDS_KEPT = 50  # with 64 KiB of head each at most 3.2 MiB; more than a person looks back
 
 State = Literal["idle", "prompt", "input", "output"]
@@ -69,14 +71,19 @@ class CommandTracker:
         hostname: str | None,
         finish: Callable[[CommandRecord], CommandRecord],
         typed: Callable[[tuple[int, int]], str | None] = lambda span: None,
+        echo: Callable[[int, int], tuple[str | None, int] | None] = lambda start, end: None,
     ) -> None:
-        """`typed`: the line that the screen shows at a span of the stream, None when it cannot be told."""
+        """`typed`: the line that the screen shows at a span of the stream, None when it cannot be told.
+
+        `echo`: the line that is echoed at an offset, and where the next one begins; None when none ends before `end`.
+        """
         self._nonce = nonce
         self._clock = clock
         self._hosts = {"", "localhost", hostname}
         self._any_host = hostname is None
         self._finish = finish
         self._typed = typed
+        self._echo = echo
         self._number = 0
         self._announced_command: str | None = None  # a foreign command line that came before its C
         self._cwd_authenticated = False
@@ -118,7 +125,7 @@ class CommandTracker:
 
     def enter(self, offset: int, *, typed: bool) -> list[Event]:
         """Enter was pressed when the stream stood at `offset`; `typed`: on a line that was not empty."""
-        if self.authenticated or self._marked_commands:
+        if self._marked_commands or (self.authenticated and not self._enter_starts):
             return []
         if self.state == "output" and self._marked_prompts:
             return []  # input of the command that runs; the next A ends it
@@ -127,13 +134,20 @@ class CommandTracker:
                 self.state = "idle"  # nothing runs, and the next A is a new prompt
             return []
         events = self._close(None, offset)
-        self._begin("enter", offset)
+        running = self._begin("enter", offset)
+        if self._enter_starts and running.input_span is not None:
+            running.command = self._typed(running.input_span) or None
         return events + self._announce()
 
     def screen_switched(self, alternate: bool) -> None:
         """The alternate screen was entered or left."""
         if self.running is not None and alternate:
             self.running.alternate_screen = True
+
+    @property
+    def _enter_starts(self) -> bool:
+        """The integration can mark prompts only, and no other told when a command begins."""
+        return self.facts.get("starts") == "enter" and not self._marked_commands
 
     def _authenticate(self) -> None:
         """From the first mark with the nonce on, what others said of the running command is void."""
@@ -175,6 +189,11 @@ class CommandTracker:
         return [PromptEnded(mark.start, mark.end)]
 
     def _our_command(self, mark: Mark) -> list[Event]:
+        if "late" in mark.fields:
+            self._late_command(mark)
+            return []
+        if self.running is not None and self.running.source == "enter":
+            self.running = None  # what Enter had guessed at
         events: list[Event] = []
         running = self.running
         if running is None or running.parts is None or is_first_part(mark):
@@ -191,6 +210,39 @@ class CommandTracker:
         running.sure = running.sure and mark.fields.get("sure") != "0"
         complete = running.parts is not None and running.parts.add(mark)
         return events + self._announce() if complete else events
+
+    def _late_command(self, mark: Mark) -> None:
+        """The command that began with Enter, and has ended: its line."""
+        running = self.running
+        if running is None:  # it was typed ahead
+            running = self._begin("enter", mark.start if self._input_start is None else self._input_start)
+        if running.parts is None:
+            running.parts = PartsJoiner("cmd")
+            running.told = (mark.start, mark.end)
+        elif running.told is not None:
+            running.told = (running.told[0], mark.end)
+        if running.parts.add(mark):
+            running.command, running.exact = running.parts.value()
+            running.parts = None
+
+    def _read_screen(self, end: int) -> None:
+        """What ran between the last prompt and this one, as the screen tells it: the line, and where output begins."""
+        running = self.running
+        if self._input_start is None or (running is not None and running.told is not None):
+            return
+        echo = self._echo(self._input_start, end)
+        if echo is None:
+            return
+        line, past = echo
+        if line is not None and (not line.strip() or line.endswith(INTERRUPTED)):
+            self.running = None  # an empty line, or one that was given up
+            return
+        if running is None:
+            if line is None:
+                return
+            running = self._begin("enter", past)  # typed ahead, or a batch file that shows what it runs
+        running.start = past
+        running.command = line or running.command
 
     def _foreign_command(self, mark: Mark) -> list[Event]:
         command = mark.fields.get("cmd", self._announced_command)
@@ -249,6 +301,8 @@ class CommandTracker:
         directory = mark.text("cwd") if mark.ours else None
         if mark.ours:
             self._learn(mark)
+            if self._enter_starts:
+                self._read_screen(mark.start)
         events: list[Event] = []
         if self.running is not None:
             bare = not mark.ours and "exit" not in mark.fields and mark.start <= self.running.start

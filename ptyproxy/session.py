@@ -16,6 +16,7 @@ NONCE_FILE = "nonce"
 SHOW_ORDER = "show"
 LINE_ORDER = "line"
 STATUS_FILE = "status"  # for `neocode doctor`: name=value lines
+REFUSED_FILE = "refused"  # likewise, written by a shell that may not run the integration: one line that says why
 _NAME = re.compile(r"shell-(\d{1,10})-\d{1,6}-[0-9a-f]{8}")
 
 

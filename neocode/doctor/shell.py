@@ -14,10 +14,12 @@ from neocode.doctor.startup_files import bindings, obstacles
 from neocode.errors import ConfigError, NeocodeError
 from neocode.shell.launch import DIRECTORY_ENV, SESSION_ENV, default_shell
 from ptyproxy.integration.plan import shell_kind
-from ptyproxy.session import STATUS_FILE, live_sessions
+from ptyproxy.sanitize import sanitize_line
+from ptyproxy.session import REFUSED_FILE, STATUS_FILE, live_sessions
 
 VERSION_SEC = 3.0  # a shell that takes longer to say its version hangs
 MAX_STATUS_BYTES = 16 * 1024
+MAX_REASON_CHARS = 200
 MAX_LINES = 5  # of a kind: more tell nothing new
 
 
@@ -85,12 +87,19 @@ def sessions(environ: Mapping[str, str]) -> list[Session]:
 
 
 def _status(directory: str) -> dict[str, str]:
+    """What proxy and shell say; `refused`: why the shell may not run the integration."""
+    lines = _lines(os.path.join(directory, STATUS_FILE))
+    facts = {name: value for name, _, value in (line.partition("=") for line in lines)}
+    refused = _lines(os.path.join(directory, REFUSED_FILE))[:1]
+    return {**facts, "refused": sanitize_line(refused[0], MAX_REASON_CHARS)} if refused else facts
+
+
+def _lines(path: str) -> list[str]:
     try:
-        with open(os.path.join(directory, STATUS_FILE), encoding="utf-8", errors="replace") as file:
-            lines = file.read(MAX_STATUS_BYTES).splitlines()
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(MAX_STATUS_BYTES).splitlines()
     except OSError:
-        return {}
-    return {name: value for name, _, value in (line.partition("=") for line in lines)}
+        return []
 
 
 def _integration(session: Session) -> Iterator[Check]:
@@ -98,6 +107,13 @@ def _integration(session: Session) -> Iterator[Check]:
     kind = facts.get("kind", "")
     if facts.get("seen") == "1":
         yield Check("integration", "ok", f"seen {where}: {facts.get('shell', kind)}")
+    elif "refused" in facts:
+        yield Check(
+            "integration",
+            "warn",
+            f"none {where}: {facts['refused']}, which allows no integration",
+            "whoever administers this machine decides it (AppLocker, App Control); CMD is integrated: --shell cmd",
+        )
     elif facts.get("integrated") == "0":
         reason = facts.get("reason", "")
         wanted = reason == "switched off"
@@ -143,6 +159,6 @@ def _hotkey(kind: str, found: list[Session]) -> Iterator[Check]:
             "choose another: neocode config set shell.hotkey ctrl-t",
         )
     elif any(session.facts.get("hotkey") == "none" for session in found):
-        yield Check("hotkey", "warn", f"{hotkey}: this shell has no line editor", "use neocode diag")
+        yield Check("hotkey", "warn", f"{hotkey}: this shell's line editor cannot be told of it", "use neocode diag")
     else:
         yield Check("hotkey", "ok", hotkey)

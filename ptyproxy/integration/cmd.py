@@ -1,21 +1,31 @@
 """Starts Windows' cmd with marks in its PROMPT, the one thing that it runs at every prompt.
 
-Invariants: the user's own prompt stays within the marks; no nonce, since PROMPT is in the environment of every child.
-cmd tells neither the command line nor its status; the Enter key stands in for the former.
+Invariants: the user's own prompt stays as it is between the marks. PROMPT is in the environment of every child, and so
+is the nonce in it: it keeps remote text from ending a command, not local programs. cmd tells neither the command line
+nor its status; Enter and the screen stand in for the one (see `commands`), Clink, where it is installed, tells both.
 """
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 
 from ptyproxy.integration.base import Plan
 from ptyproxy.platform.base import ShellCommand
 from ptyproxy.session import Session
 
-_DEFAULT_PROMPT = b"$P$G"
-# $e is ESC; PROMPT cannot hold BEL, so ESC \ ends the marks. $P is the directory (ConEmu's and Windows Terminal's 9;9)
-_BEFORE = b"$e]9;9;$P$e\\$e]7781;neocode;A$e\\"
+PROMPT_FILE = "prompt"  # for `--init cmd`: what goes in front of a prompt that was set later
+DEFAULT_PROMPT = b"$P$G"
+# $e is ESC; PROMPT cannot hold BEL, so ESC \ ends the marks. $P is the directory, which cmd cannot encode: 9;9 is how
+# ConEmu and Windows Terminal take it
+_BEFORE = (
+    b"$e]7781;neocode;D;nc=%s;shell=cmd;starts=enter;hotkey=taken;widget=none$e\\$e]9;9;$P$e\\$e]7781;neocode;A$e\\"
+)
 _AFTER = b"$e]7781;neocode;B$e\\"
+# those of a neocode shell that this one was started in
+_OURS = re.compile(rb"\$e\]7781;neocode;D[^$]*\$e\\(?:\$e\]9;9;\$P\$e\\)?|\$e\]7781;neocode;[AB]\$e\\", re.IGNORECASE)
+_CLINK_FOLDER = os.path.join(os.path.dirname(__file__), "scripts", "clink")
 
 
 def why_not(path: str, arguments: tuple[str, ...], environ: Mapping[bytes, bytes], *, login: bool) -> str:
@@ -24,6 +34,11 @@ def why_not(path: str, arguments: tuple[str, ...], environ: Mapping[bytes, bytes
         if word[:2].lower() in ("/c", "/r"):
             return "cmd was given a command to run and end"
     return ""
+
+
+def prompt(theirs: bytes, nonce: str) -> bytes:
+    """The user's prompt with our marks, instead of any that are in it."""
+    return _BEFORE % nonce.encode() + (_OURS.sub(b"", theirs) or DEFAULT_PROMPT) + _AFTER
 
 
 def prepare(
@@ -36,9 +51,10 @@ def prepare(
     hotkey: str,
     source: str,
 ) -> Plan:
-    """The plan for cmd."""
+    """The plan for cmd. Raises OSError."""
+    session.write(PROMPT_FILE, _BEFORE % session.nonce.encode() + b"\r\n")
     env = dict(environ)
-    theirs = env.get(b"PROMPT", _DEFAULT_PROMPT)
-    if b"neocode" not in theirs:
-        env[b"PROMPT"] = _BEFORE + theirs + _AFTER
+    env[b"PROMPT"] = prompt(env.get(b"PROMPT", DEFAULT_PROMPT), session.nonce)
+    folders = [_CLINK_FOLDER.encode("utf-8", "surrogateescape"), env.get(b"CLINK_PATH", b"")]
+    env[b"CLINK_PATH"] = b";".join(folder for folder in folders if folder)
     return Plan(ShellCommand(path, (path, *arguments), env), "cmd", True)

@@ -28,8 +28,17 @@ _KINDS = {
     "powershell": "powershell",
     "cmd": "cmd",
 }
+_ON_WINDOWS = ("pwsh", "powershell", "cmd")
 _MODULES = {"powershell": "pwsh"}
-_SCRIPTS = {"bash": "bash", "zsh": "zsh", "fish": "fish", "pwsh": "ps1", "powershell": "ps1", "sh": "sh"}
+_SCRIPTS = {
+    "bash": "bash",
+    "zsh": "zsh",
+    "fish": "fish",
+    "pwsh": "ps1",
+    "powershell": "ps1",
+    "sh": "sh",
+    "cmd": "cmd",
+}
 
 
 def shell_kind(path: str) -> str:
@@ -64,7 +73,7 @@ def plan(
     env[b"NEOCODE_SESSION_DIR"] = session.directory.encode("utf-8", "surrogateescape")
     name = basename(path)
     plain = ShellCommand(path, (f"-{name}" if login else name, *arguments), env)
-    reason = _why_not(kind, env, integrate=integrate)
+    reason = _why_not(path, kind, env, integrate=integrate)
     if reason:
         return Plan(plain, kind, False, reason=reason)
     module = import_module(f"ptyproxy.integration.{_MODULES.get(kind, kind)}")
@@ -79,14 +88,13 @@ def plan(
     return made._replace(kind=kind)
 
 
-def _why_not(kind: str, environ: Mapping[bytes, bytes], *, integrate: bool) -> str:
+def _why_not(path: str, kind: str, environ: Mapping[bytes, bytes], *, integrate: bool) -> str:
     if not integrate:
         return "switched off"
     if not kind:
         return "an unknown shell"
-    if kind in ("cmd", "pwsh", "powershell"):
-        return ""  # a Windows console sets no TERM
-    if environ.get(b"TERM", b"") in (b"", b"dumb"):
+    console = kind in _ON_WINDOWS and path.lower().endswith(".exe")  # a Windows console sets no TERM
+    if environ.get(b"TERM", b"xterm" if console else b"") in (b"", b"dumb"):
         return "the terminal takes no control sequences (TERM is dumb or unset)"
     if b"INSIDE_EMACS" in environ:
         return "the shell runs inside Emacs"

@@ -1,0 +1,9 @@
+@rem Puts the marks of `neocode shell` round a PROMPT that something else has set since (AutoRun, a batch file), when it is
+@rem called after that. Elsewhere it does nothing. Save what `neocode shell --init cmd` prints as a .cmd file and call it.
+@if not defined NEOCODE_SESSION_DIR goto :eof
+@if not exist "%NEOCODE_SESSION_DIR%\prompt" goto :eof
+@if not defined PROMPT set "PROMPT=$P$G"
+@if not "%PROMPT:neocode;=%"=="%PROMPT%" goto :eof
+@set /p NEOCODE_PROMPT=<"%NEOCODE_SESSION_DIR%\prompt"
+@set "PROMPT=%NEOCODE_PROMPT%%PROMPT%$e]7781;neocode;B$e\"
+@set "NEOCODE_PROMPT="

@@ -43,7 +43,11 @@ def _prepared(shell: str, args: Arguments) -> Callable[[], int]:
     from ptyproxy.proxy import NotStarted, run
 
     if sys.platform == "win32":
+        from conpty.version import unsupported, windows_build
         from ptyproxy.platform.windows import check_program
+
+        if too_old := unsupported(windows_build()):
+            raise NeocodeError(too_old)
     else:
         from ptyproxy.platform.unix import check_program
 

@@ -94,18 +94,19 @@ def spawn(command: ShellCommand, size: Size, attributes: None, signals: ConsoleE
         SpawnError: the program cannot be run.
     """
     from conpty.choose import open_backend
-    from conpty.command_line import command_line
+    from conpty.command_line import join
 
     check_program(command.path)
     environ = {os.fsdecode(name): os.fsdecode(value) for name, value in command.environ.items()}
-    line = command_line(command.path, command.argv[1:])
-    launch = Launch(line, None, environ, size.rows, size.cols)
     try:
+        launch = Launch(join((command.path, *command.argv[1:])), None, environ, size.rows, size.cols)
         return WindowsPty(*open_backend(launch, os.environ.get("NEOCODE_CONPTY", "")))
     except FileNotFoundError as error:
         raise SpawnError(f"{command.path}: {error.strerror or error}", EXIT_NOT_FOUND) from error
     except PermissionError as error:
         raise SpawnError(f"{command.path}: {error.strerror or error}", EXIT_NOT_EXECUTABLE) from error
+    except ValueError as error:
+        raise SpawnError(f"{command.path}: {error}", EXIT_NOT_EXECUTABLE) from error
 
 
 class ConsoleEvents(ControlEvents):

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from conpty.queries import Queries
+from conpty.backend import CLOSE_WAIT_SEC, LATE_OUTPUT_LIMIT_SEC
+from conpty.queries import ConsoleQueries
 from ptyproxy.platform.windows_end_of_input import EndOfInput
 from ptyproxy.platform.windows_threads import Inbox, Lane, Outlet
 from ptyproxy.tap_guard import Tap, TapGuard
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 
 BATCH_BYTES = 16 * 1024  # of output between two looks at the keys, as in `child_output`
 SIZE_SEC = 0.5  # some hosts send no event when their window changes
-DRAIN_SILENCE_SEC = 0.25  # after the child's exit: conhost may have to draw the last of it; it may never say the end
-DRAIN_LIMIT_SEC = 6.0  # pywinpty may have buffered without bound; a background job may write for ever
+# after the child's exit; the backend says the end of its output itself, and this is for one that does not
+DRAIN_LIMIT_SEC = LATE_OUTPUT_LIMIT_SEC + CLOSE_WAIT_SEC
 GRACE_SEC = 0.9  # from the hang-up to the kill; Windows ends us 5 s after the window was closed
 JOIN_SEC = 0.5  # for a thread that has nothing left to do
 INTERRUPT = b"\x03"
@@ -43,7 +44,7 @@ class WindowsPump:
         self._output, self._input = Lane(), Lane()
         self._screen = Outlet(terminal.write, "neocode-screen", self.wake)
         self._child = Outlet(pty.write, "neocode-child-input", self.wake)
-        self._queries = Queries(answer=not terminal.answers)
+        self._queries = ConsoleQueries(headless=not terminal.answers)
         self._end_of_input: EndOfInput | None = None
         self._last_output = time.monotonic()
         self._hung_up = False
@@ -208,15 +209,16 @@ class WindowsPump:
         """Pass on what the child and its children left, then what waits for the terminal."""
         deadline = time.monotonic() + DRAIN_LIMIT_SEC
         while not self._inbox.ended(self._output) and not (self._screen.gone or self._signals.closed):
+            left = deadline - time.monotonic()
             if not self._screen.has_room:
-                since = time.monotonic()
                 self._inbox.wait((), None)
-                deadline += time.monotonic() - since  # the limit is on reading the child, not on a slow terminal
-                continue
-            silent = not self._inbox.wait((self._output,), DRAIN_SILENCE_SEC)
-            self._take_output()
-            if time.monotonic() >= deadline or (silent and time.monotonic() - self._last_output >= DRAIN_SILENCE_SEC):
+                deadline = time.monotonic() + left  # the limit is on reading the child, not on a slow terminal
+            elif left > 0:
+                self._inbox.wait((self._output,), left)
+                self._take_output()
+            else:
                 break
+        self._screen.put(self._queries.flush())
         while not self._signals.closed and not self._screen.flush(SIZE_SEC):
             pass
 

@@ -95,7 +95,7 @@ class Inbox:
 
 
 class Outlet:
-    """A destination that may block, and the thread that writes to it in the order of `put`. `gone`: it takes nothing."""
+    """A destination that may block, and the thread that writes to it in `put`'s order. `gone`: it takes nothing."""
 
     def __init__(self, write: Callable[[bytes], None], name: str, wake: Callable[[], None]) -> None:
         """`write` raises OSError when the destination is gone; `wake`: there is room again, or `gone` became true."""

@@ -53,7 +53,7 @@ def leftovers(checkout: Path) -> list[str]:
     return [path.name for path in checkout.glob(".venv.*") if path.name != ".venv.lock"]
 
 
-def test_the_first_run_sets_up_and_later_runs_only_after_a_change_of_the_lock_file(checkout: Path, tmp_path: Path) -> None:
+def test_the_first_run_sets_up_and_later_runs_only_after_a_change(checkout: Path, tmp_path: Path) -> None:
     """Nothing is activated, and neither the first run nor a later one imports what lies in the current directory."""
     trap = tmp_path / "trap"
     (trap / "neocode").mkdir(parents=True)

@@ -1,7 +1,8 @@
 """The control thread: one asyncio loop that talks to the assistant, so that the pump never waits for anything.
 
 Invariants: it is started after the user's first prompt and never touches the terminal; whatever fails in it becomes a
-message; both queues are bounded; `close` takes at most `CLOSE_SEC`, and the process may end without it.
+message, and a thread that has ended so is started again by the next question; both queues are bounded; `close` takes at
+most `CLOSE_SEC`, and the process may end without it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ptyproxy.messages import (
@@ -51,7 +53,9 @@ class ControlThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._arrived: asyncio.Event | None = None
         self._closing = False
+        self._down = False  # the thread ends by a fault
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._orphans: list[int] = []  # tickets that the thread's end left without an answer
         self._visitor: Visitor | None = None
         self.make_visitor: Callable[[Assistant, Callable[[FromControl], None]], Visitor] | None = None
 
@@ -60,11 +64,12 @@ class ControlThread:
     @property
     def alive(self) -> bool:
         """Whether somebody will read what is posted."""
-        return self._thread is not None and self._thread.is_alive()
+        return self._thread is not None and self._thread.is_alive() and not self._down
 
     def start(self) -> None:
-        """Start the thread, once."""
-        if self._thread is None:
+        """Start the thread if it does not run."""
+        if not self.alive and not self._closing:
+            self._down = False
             self._thread = threading.Thread(target=self._run, name="neocode-control", daemon=True)
             self._thread.start()
 
@@ -101,26 +106,46 @@ class ControlThread:
 
         try:
             asyncio.run(self._main())
+        except AssistantError as error:
+            self._give_up(str(error))
         except Exception as error:  # nothing of this thread may reach the user's terminal as a traceback
-            self._tell(Failed(0, f"internal error: {type(error).__name__}"))
+            self._give_up(f"internal error: {type(error).__name__}")
+
+    def _give_up(self, line: str) -> None:
+        """Answer whoever waits. What else is in the queue is for the next thread."""
+        tickets = self._orphans
+        self._down = True  # a question that comes from here on has a thread of its own
+        for message in list(self._to_control):
+            if isinstance(message, Ask):
+                with suppress(ValueError):  # that thread has it already
+                    self._to_control.remove(message)
+                    tickets.append(message.ticket)
+        for ticket in tickets:
+            self._tell(Failed(ticket, line))
 
     async def _main(self) -> None:
         import asyncio
 
-        arrived = asyncio.Event()
+        loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+        loop.set_exception_handler(lambda loop, context: None)  # it would print over what the user has on the screen
+        self._tasks, self._orphans, self._visitor = {}, [], None  # of this loop
         assistant = self._make_assistant()
         with self._lock:
-            self._loop, self._arrived = asyncio.get_running_loop(), arrived
+            self._loop, self._arrived = loop, arrived
         link = asyncio.create_task(assistant.run(self._session_id, self._notified))
+        link.add_done_callback(lambda done: arrived.set())
         try:
             while not self._closing:
                 while self._to_control:
                     await self._handle(self._to_control.popleft(), assistant)
+                if link.done():
+                    link.result()  # raises, if it ended by a fault
                 await arrived.wait()
                 arrived.clear()
         finally:
             with self._lock:
                 self._loop = self._arrived = None
+            self._orphans = list(self._tasks)
             await self._end([link, *self._tasks.values()], assistant)
 
     async def _end(self, tasks: list[asyncio.Task[None]], assistant: Assistant) -> None:

@@ -7,7 +7,6 @@ not read); every drain of a descriptor is bounded; a tap that fails is dropped a
 from __future__ import annotations
 
 import os
-import select
 import signal
 import sys
 import time
@@ -17,8 +16,8 @@ from ptyproxy.platform.unix_poller import READ, WRITE, Poller
 from ptyproxy.tap_guard import Tap, TapGuard
 
 if sys.platform != "win32":
-    from ptyproxy.child_output import ChildOutput
-    from ptyproxy.end_of_input import EndOfInput
+    from ptyproxy.child_input import ChildInput
+    from ptyproxy.child_output import MORE_BYTES, ChildOutput
     from ptyproxy.platform.unix import Terminal, UnixPty
     from ptyproxy.platform.unix_signals import ENDING, SignalPipe
     from ptyproxy.platform.unix_writer import TerminalWriter
@@ -26,7 +25,7 @@ if sys.platform != "win32":
 
 assert sys.platform != "win32"
 
-PENDING_INPUT = 64 * 1024  # keys and pastes that the child does not read yet; then we stop reading them
+TICK_SEC = 0.002  # while output streams the tap's clock need not be asked with every batch
 REOPEN_SEC = 0.1  # nobody has the child's terminal open: look again, a process may open it by name
 # a terminal that is not raw yet, or not any more, makes signals of these keys
 KEYS = {signal.SIGINT: b"\x03", signal.SIGQUIT: b"\x1c"}
@@ -51,11 +50,10 @@ class Pump:
         self._flowing, self._stalled = Poller(), Poller()
         self._out = TerminalWriter(terminal.out_fd, terminal.out_blocks)
         self._output = ChildOutput(pty, self._out, self._tap)
-        self._to_child = bytearray()
-        self._stdin_open = True
-        self._end_of_input: EndOfInput | None = None
+        self._input = ChildInput(pty, self._output)
+        self._stdin_open, self._hung_up = True, False
         self._reopen_at = 0.0
-        self._hung_up = False
+        self._tick_at = 0.0  # the first turn from then on asks the tap what is due
         self._fatal_signal = 0
         self._status: int | None = None
         self._size = self._child_size = terminal.exact_size()
@@ -89,8 +87,7 @@ class Pump:
 
     def send(self, data: bytes) -> None:
         """Queue input of our own (the widget's key) for the child."""
-        self._to_child += data
-        self._flush_child()
+        self._input.send(data)
 
     def release_size(self) -> None:
         """Tell the child the terminal's size, if it has another one."""
@@ -122,23 +119,27 @@ class Pump:
         timeout = self._timeout()
         self._watch()
         poller = self._stalled if self._out.pending else self._flowing
-        for fd, events in poller.wait(timeout):
+        ready = poller.wait(timeout)
+        for fd, events in ready:
             if fd == self.pty.fd:
                 if events & WRITE:
-                    self._flush_child()
+                    self._input.flush()
                 if events & READ:
                     self._read_output()
+            elif fd == self._out.fd:
+                self._out.flush()
             elif fd == self.terminal.in_fd:
                 self._read_input()
-            elif fd == self._signals.fd:
-                self._take_signals()
             else:
-                self._out.flush()
+                self._take_signals()
+        if not ready:
+            self._tick_at = 0.0
 
     def _watch(self) -> None:
         """Say what to wait for next, from what is pending where."""
-        reading = READ if self._stdin_open and len(self._to_child) < PENDING_INPUT else 0
-        master = 0 if self._output.closed else (READ | WRITE if self._to_child else READ)
+        held = self.input_held and self.tap is not None
+        reading = READ if self._stdin_open and not held and self._input.room > 0 else 0
+        master = 0 if self._output.closed else (READ | WRITE if self._input.waits else READ)
         if (reading, master) != self._watched:
             self._watched = (reading, master)
             self._flowing.watch(self.pty.fd, master)
@@ -148,37 +149,39 @@ class Pump:
 
     def _timeout(self) -> float | None:
         """Do what is due; how long nothing else will be."""
-        wait = self._tap.tick()
+        now = time.monotonic()
+        if now < self._tick_at:
+            return TICK_SEC
+        self._tick_at = now + TICK_SEC
+        wait = _sooner(self._tap.tick(), self._input.tick())
         if self._output.closed:
-            if time.monotonic() >= self._reopen_at:
-                self._output.closed = False
-            else:
-                wait = REOPEN_SEC if wait is None else min(wait, REOPEN_SEC)
-        if self._end_of_input is not None:
-            due = self._end_of_input.tick()
-            wait = due if wait is None else min(wait, due)
+            self._output.closed = now < self._reopen_at
+            wait = _sooner(wait, REOPEN_SEC if self._output.closed else None)
         return wait
 
     # -- bytes
 
     def _read_output(self) -> None:
-        self._output.take()
+        if self._output.take() < MORE_BYTES:
+            self._tick_at = 0.0
         if self._output.closed:
             self._reopen_at = time.monotonic() + REOPEN_SEC
 
     def _read_input(self) -> None:
+        self._tick_at = 0.0
+        if (room := self._input.room) <= 0:
+            return  # taken in this very turn
         try:
-            data = os.read(self.terminal.in_fd, PENDING_INPUT - len(self._to_child))
+            data = os.read(self.terminal.in_fd, room)
         except BlockingIOError:
             return
         except OSError:
             data = b""
         if data:
-            self._to_child += self._tap.input(data)
-            self._flush_child()
+            self._input.send(self._tap.input(data))
         elif not self.terminal.is_tty:
             self._stdin_open = False
-            self._await_end_of_input()
+            self._input.end()
         elif self.terminal.is_alive():
             # somebody took raw mode away, and this was the end-of-file key
             self.terminal.enter()
@@ -187,20 +190,10 @@ class Pump:
             self._stdin_open = False
             self._hung_up = True
 
-    def _await_end_of_input(self) -> None:
-        if not self._stdin_open and not self._to_child and not self.terminal.is_tty and self._end_of_input is None:
-            self._end_of_input = EndOfInput(self.pty)
-
-    def _flush_child(self) -> None:
-        if self._to_child and not self._output.closed:
-            taken = self.pty.write(self._to_child)
-            del self._to_child[:taken]
-            if not self._stdin_open:
-                self._await_end_of_input()
-
     # -- signals, sizes, the end
 
     def _take_signals(self) -> None:
+        self._tick_at = 0.0
         numbers = self._signals.read()
         for number in numbers.intersection(ENDING):
             if self.terminal.is_tty and number in KEYS:
@@ -228,19 +221,11 @@ class Pump:
 
         As Ctrl-Z would: where nobody could continue us (an orphaned process group) the kernel does not stop us.
         """
-        self._show_what_was_said()
+        self._output.take_the_rest(DRAIN_SILENCE_SEC, DRAIN_LIMIT_SEC)  # of what it printed before it stopped
         self.terminal.leave()
         os.killpg(0, signal.SIGTSTP)
         self.terminal.enter()
         self.pty.resume()
-
-    def _show_what_was_said(self) -> None:
-        """Pass on what the shell printed before it stopped, as at its end."""
-        deadline = time.monotonic() + DRAIN_LIMIT_SEC
-        while not (self._output.closed or self._out.pending) and time.monotonic() < deadline:
-            if not select.select((self.pty.fd,), (), (), DRAIN_SILENCE_SEC)[0]:
-                break
-            self._output.take()
 
     def _end(self) -> int:
         end = ShellEnd(self.pty, self._out, self._output, self._signals)
@@ -252,3 +237,7 @@ class Pump:
             return SIGNAL_EXIT_BASE + (self._fatal_signal or signal.SIGHUP)
         finally:
             end.close()
+
+
+def _sooner(one: float | None, other: float | None) -> float | None:
+    return other if one is None else one if other is None else min(one, other)

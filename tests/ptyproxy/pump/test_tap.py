@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from outer import Outer
 
-from ptyproxy.child_output import ChildOutput
+from ptyproxy.child_output import BATCH_BYTES, READ_BYTES, ChildOutput
 from ptyproxy.platform.unix import UnixPty
 from ptyproxy.platform.unix_signals import WAKE, SignalPipe
 from ptyproxy.platform.unix_writer import TerminalWriter
@@ -102,7 +102,7 @@ def test_a_batch_is_bounded_however_much_there_is(pair: tuple[UnixPty, int, int,
     for _ in range(50):
         output.take()
         with contextlib.suppress(BlockingIOError):
-            assert len(os.read(read, 1 << 20)) <= 16 * 1024 + 64 * 1024
+            assert len(os.read(read, 1 << 20)) < BATCH_BYTES + READ_BYTES
     filler.join()
 
 

@@ -17,16 +17,13 @@ class HeadKeeper:
         self._limit = limit
         self._kept = bytearray()
         self.start = 0
-
-    @property
-    def full(self) -> bool:
-        """Whether later bytes are of no interest any more."""
-        return len(self._kept) >= self._limit
+        self.wanting = True  # False: later bytes are of no interest any more
 
     def begin(self, start: int) -> None:
         """Forget what was kept; the stretch begins at the absolute offset `start`."""
         self._kept = bytearray()
         self.start = start
+        self.wanting = True
 
     def append(self, data: bytes, offset: int) -> None:
         """Take what follows the kept bytes out of `data`, which begins at `offset`; the same bytes may come again."""
@@ -34,6 +31,7 @@ class HeadKeeper:
         skip = end - offset
         if 0 <= skip < len(data) and len(self._kept) < self._limit:
             self._kept += data[skip : skip + self._limit - len(self._kept)]
+            self.wanting = len(self._kept) < self._limit
 
     def read(self, end: int) -> bytes:
         """The kept bytes before the absolute offset `end`; a character that the limit cuts is left out."""

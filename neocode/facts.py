@@ -92,6 +92,14 @@ if sys.platform == "linux":
             yield name
             pid = int(rest.split()[1])
 
+elif sys.platform == "win32":
+
+    def _ancestor_names() -> Iterator[str]:
+        """Names of our parent and its parents, nearest first."""
+        from conpty.processes import ancestors
+
+        return (process.name for process in ancestors(os.getpid())[:MAX_ANCESTORS])
+
 else:
 
     def _ancestor_names() -> Iterator[str]:

@@ -92,9 +92,9 @@ if sys.platform == "win32":
 
     def is_alive(pid: int) -> bool:
         """Whether a process with this id exists. (os.kill would send it Ctrl-C there.)"""
-        import psutil
+        from conpty import processes
 
-        return bool(psutil.pid_exists(pid))
+        return processes.is_alive(pid)
 
 else:
 

@@ -18,11 +18,12 @@ from neocode.errors import ShellTargetError
 from neocode.gateway.client import GatewayAbsent, GatewayClient
 from neocode.gateway.endpoint import resolve_endpoint
 from neocode.gateway.lifecycle import ensure_daemon
+from neocode.shell.launch import SESSION_ENV
 from ptyproxy.sanitize import sanitize_line
 from ptyproxy.session import live_sessions
 
-SESSION_ENV = "NEOCODE_SHELL_SESSION"
-NO_SHELL_HINT = "start one with neocode shell, or give a log: --error-log TEXT, --file PATH, or pipe it in"
+START_HINT = "start one with neocode shell"
+NO_SHELL_HINT = f"{START_HINT}, or give a log: --error-log TEXT, --file PATH, or pipe it in"
 # words of ours never appear in the middle of a command's output: a shell inside the shell, ssh and the like
 LATER = {
     "diagnose": "a command runs there: this is about what it shows, and is answered above the prompt after it",
@@ -42,16 +43,17 @@ def trigger(args: argparse.Namespace, action: str) -> int:
 async def _trigger(args: argparse.Namespace, action: str) -> int:
     endpoint = resolve_endpoint(args.gateway, args.token_file)
     ours, live = os.environ.get(SESSION_ENV, ""), live_sessions(str(paths.run_dir()))
+    hint = NO_SHELL_HINT if action == "diagnose" else START_HINT  # a log is no use to the others
     try:
         client = await GatewayClient.open(endpoint)
     except GatewayAbsent:
         if not live:
-            raise ShellTargetError("no neocode shell is running", NO_SHELL_HINT) from None
+            raise ShellTargetError("no neocode shell is running", hint) from None
         client = await ensure_daemon(endpoint)
     async with client:
         wanted = args.session or (ours if ours in live else "")
         shells = await _shells(client, {wanted} & set(live) if wanted else set(live))
-        target = choose_shell(shells, args.session, ours)
+        target = choose_shell(shells, args.session, ours, hint)
         await client.bind(f"cli-{os.getpid()}-{token_hex(4)}", role="cli")
         result = await _deliver(client, action, target)
     print(result, flush=True)
@@ -75,8 +77,10 @@ async def _shells(client: GatewayClient, expected: set[str]) -> list[dict[str, A
         await asyncio.sleep(POLL_SEC)
 
 
-def choose_shell(shells: list[dict[str, Any]], wanted: str, ours: str) -> dict[str, Any]:
+def choose_shell(shells: list[dict[str, Any]], wanted: str, ours: str, hint: str = NO_SHELL_HINT) -> dict[str, Any]:
     """The shell that is meant: `--session`, else a live `$NEOCODE_SHELL_SESSION`, else the only one.
+
+    `hint`: what to do when there is none.
 
     Raises:
         ShellTargetError: none, or several (they are listed).
@@ -85,13 +89,13 @@ def choose_shell(shells: list[dict[str, Any]], wanted: str, ours: str) -> dict[s
     if wanted:
         if wanted not in by_id:
             raise ShellTargetError(
-                f"no active shell for session {wanted}: target role stream is unavailable", _others(shells)
+                f"no active shell for session {wanted}: target role stream is unavailable", _others(shells, hint)
             )
         return by_id[wanted]
     if ours in by_id:
         return by_id[ours]
     if not shells:
-        raise ShellTargetError("no neocode shell is running", NO_SHELL_HINT)
+        raise ShellTargetError("no neocode shell is running", hint)
     if len(shells) > 1:
         raise ShellTargetError(
             "multiple target role sessions are active, specify session_id",
@@ -100,8 +104,8 @@ def choose_shell(shells: list[dict[str, Any]], wanted: str, ours: str) -> dict[s
     return shells[0]
 
 
-def _others(shells: list[dict[str, Any]]) -> str:
-    return f"running: {describe(shells)}" if shells else NO_SHELL_HINT
+def _others(shells: list[dict[str, Any]], hint: str) -> str:
+    return f"running: {describe(shells)}" if shells else hint
 
 
 def describe(shells: list[dict[str, Any]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -13,6 +14,8 @@ from neocode import paths
 from neocode.doctor.check import Check, Situation
 from neocode.errors import NeocodeError
 
+# of the disk or of the user's share of it; Windows has no quota of that name
+FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 LOW_BYTES = 16 * 1024 * 1024  # logs, a store, sessions: a few MiB
 STORE_SEC = 1.0
 
@@ -38,11 +41,12 @@ def _writable(home: Path) -> Check:
             os.close(fd)
             os.unlink(probe)
     except OSError as error:
-        do = "make room" if error.errno in (28, 122) else f"check owner, mode and mount, or set {paths.HOME_ENV}"
-        return Check("home", "broken", f"{place} cannot be written: {error.strerror}", do)
+        full = error.errno in FULL
+        do = "make room on that disk" if full else "check owner, mode and mount"
+        return Check("home", "broken", f"{place} cannot be written: {error.strerror}", f"{do}, or set {paths.HOME_ENV}")
     free = shutil.disk_usage(place).free
     if free < LOW_BYTES:
-        return Check("home", "warn", f"{free // (1 << 20)} MiB are left at {place}", "make room")
+        return Check("home", "warn", f"{free // (1 << 20)} MiB are left at {place}", "make room on that disk")
     return Check("home", "ok", str(home) if home.is_dir() else f"{home} will be made when it is needed")
 
 

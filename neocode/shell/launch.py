@@ -86,8 +86,12 @@ def _assistant_for(args: Arguments) -> Callable[[str, Callable[[], int]], Assist
     def make(nonce: str, cols: Callable[[], int]) -> Assistant:
         from neocode.gateway.endpoint import resolve_endpoint
         from neocode.shell.assistant import ShellAssistant
+        from ptyproxy.ports import AssistantError
 
-        endpoint = resolve_endpoint(args.gateway, args.token_file)
+        try:
+            endpoint = resolve_endpoint(args.gateway, args.token_file)
+        except NeocodeError as error:  # told with the first question; the shell needs no gateway
+            raise AssistantError(error.one_line()) from error
         return ShellAssistant(endpoint, literals=(nonce,), cols=cols, color=not os.environ.get("NO_COLOR"))
 
     return make

@@ -114,9 +114,9 @@ def test_odd_bytes_are_answered_without_a_traceback(home: NeoHome, raw: bytes) -
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("diag",), 3, "no neocode shell is running"),
-        (("diag", "-i"), 3, "no neocode shell is running"),
-        (("diag", "auto", "status"), 3, "no neocode shell is running"),
+        (("diag",), 3, "no neocode shell is running; start one with neocode shell, or give a log"),
+        (("diag", "-i"), 3, "no neocode shell is running; start one with neocode shell\n"),
+        (("diag", "auto", "status"), 3, "no neocode shell is running; start one with neocode shell\n"),
         (("diag", "--session", "shell-1-1-deadbeef"), 3, "no neocode shell is running"),
         (("diag", "--error-log", ""), 2, "--error-log is empty"),
         (("diag", "--file", "/nonexistent"), 2, "cannot read /nonexistent"),

@@ -101,6 +101,11 @@ PAYMENT = (
     Rule("stripe-webhook-secret", ("whsec_",), r"whsec_[A-Za-z0-9+/=]{24,}"),
     Rule("square-token", ("sq0", "EAAA"), r"sq0(?:atp|csp|idp)-[\w-]{22,43}|" + _B + r"EAAA[\w-]{60}"),
     Rule("paypal-token", ("access_token$",), r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}"),
+    Rule(
+        "plaid-token",
+        ("access-",),
+        r"access-(?:sandbox|development|production)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    ),
     Rule("shopify-token", ("shp",), r"shp(?:at|ca|pa|ss|ua)_[a-fA-F0-9]{32}"),
 )
 

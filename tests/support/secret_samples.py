@@ -57,6 +57,8 @@ TOKENS: dict[str, list[str]] = {
     "sendgrid-key": ["SG." + ALNUM[:22] + "." + ALNUM[:43]],
     "stripe-key": ["sk_live_" + ALNUM[:24], "rk_live_" + ALNUM[:24], "sk_test_" + ALNUM[:24]],
     "stripe-webhook-secret": ["whsec_" + ALNUM[:32]],
+    "figma-token": ["figd_" + ALNUM[:40]],
+    "plaid-token": ["access-" + "sandbox-01234567-89ab-cdef-0123-456789abcdef"],
     "shopify-token": ["shpat_" + HEX[:32]],
     "anthropic-key": ["sk-ant-api03-" + ALNUM[:93] + "AA"],
     "openrouter-key": ["sk-or-v1-" + HEX[:64]],

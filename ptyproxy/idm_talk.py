@@ -17,7 +17,7 @@ GREETING = remark("@ai QUESTION asks about this shell; any other line runs in it
 
 
 class Talk:
-    """`id`: the ask session (protocol, section 5). `told`: the newest record that it knows of, None for none at all."""
+    """`id`: the ask session at the gateway. `told`: the newest record that it knows of, None for none at all."""
 
     def __init__(self, visit: int) -> None:
         self.id = f"idm-{os.getpid()}-{visit}-{token_hex(4)}"

@@ -103,13 +103,16 @@ class DirectBackend:
         self._console.wake()
 
     def first_output(self, timeout: float) -> bool:
-        """Whether the console shows anything within `timeout` seconds. `read` gives it out afterwards."""
+        """Whether the console shows anything within `timeout` seconds, or the child has run to its end in it.
+
+        `read` gives the output out afterwards.
+        """
         with self._reading:
             deadline = time.monotonic() + timeout
-            while not (self._early or self._over) and (left := deadline - time.monotonic()) > 0:
+            while not (self._early or self._over or self._exit.ended_at) and (left := deadline - time.monotonic()) > 0:
                 chunk = self._console.read(left)
                 self._early, self._over = chunk or b"", chunk == b""
-            return bool(self._early)
+            return bool(self._early or self._exit.ended_at)
 
     def read(self) -> bytes:
         """Block until there is output; `b""`: there will be none any more."""

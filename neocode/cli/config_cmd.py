@@ -8,9 +8,8 @@ from typing import Any
 from neocode.cli.options import add_global_options
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare `config get`, `set` and `path`."""
-    parser = commands.add_parser("config", help="read or change the configuration", allow_abbrev=False)
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     got = actions.add_parser("get", help="print a setting, or all that are in effect", allow_abbrev=False)
     got.add_argument("key", nargs="?", default="", metavar="KEY", help="for example context.ask.retain_turns")

@@ -16,15 +16,10 @@ exit codes: 0 answered, 1 diagnosis failed, 2 usage, 3 no, several or a busy she
 130 interrupted"""
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare `diag` and its options."""
-    parser = commands.add_parser(
-        "diag",
-        help="explain an error log, or what just failed in a running neocode shell",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser.epilog = EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("words", nargs="*", metavar="auto on|off|status", help="switch automatic diagnosis")
     parser.add_argument("--error-log", metavar="TEXT", help="the error text itself")
     parser.add_argument("--file", metavar="PATH", help="a file with the log, of any size")

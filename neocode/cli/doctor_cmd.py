@@ -16,11 +16,9 @@ COLOURS = {"ok": "32", "warn": "33", "broken": "31;1"}
 MAX_LINE = 400
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare `doctor`."""
-    parser = commands.add_parser(
-        "doctor", help="say what is wrong with the set-up and what to change", epilog=EPILOG, allow_abbrev=False
-    )
+    parser.epilog = EPILOG
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--online", action="store_true", help="call the provider too (through the gateway)")
     add_global_options(parser)

@@ -22,9 +22,8 @@ VERBS = {
 }
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare `gateway` and its verbs; `status` is the default."""
-    parser = commands.add_parser("gateway", help="run, stop or look at the local gateway", allow_abbrev=False)
     add_global_options(parser)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", parser_class=type(parser))
     for verb, summary in VERBS.items():

@@ -8,11 +8,8 @@ from typing import Any
 from neocode.cli.options import add_global_options
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare `model list` and `model use`."""
-    parser = commands.add_parser(
-        "model", help="list the models that a provider offers, or choose one", allow_abbrev=False
-    )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listed = actions.add_parser("list", help="show the models on offer; * marks the one in use", allow_abbrev=False)
     listed.add_argument("--json", action="store_true", help="print a JSON list")

@@ -46,7 +46,7 @@ def build_parser(chosen: str | None) -> tuple[argparse.ArgumentParser, ModuleTyp
     for name, (module_name, summary) in COMMANDS.items():
         if name == chosen:
             module = importlib.import_module(f"neocode.cli.{module_name}")
-            module.add_parser(commands)
+            module.add_arguments(commands.add_parser(name, help=summary, allow_abbrev=False))
         else:
             commands.add_parser(name, help=summary, add_help=False)
     return parser, module

@@ -13,9 +13,8 @@ from neocode.cli.options import add_global_options
 from neocode.errors import ConfigError, UsageError
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare `provider` and its four commands."""
-    parser = commands.add_parser("provider", help="add, list, test or remove model endpoints", allow_abbrev=False)
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     _add_add(actions)
     listed = actions.add_parser("list", help="show the providers; * marks the one in use", allow_abbrev=False)

@@ -63,20 +63,15 @@ def read_arguments(words: list[str]) -> Arguments | None:
     return Arguments(**known)  # type: ignore[arg-type]
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare `shell` and its options."""
     import argparse
 
     from neocode.cli.options import add_global_options
 
-    parser = commands.add_parser(
-        "shell",
-        usage="neocode shell [OPTIONS] [-- ARGUMENT...]",
-        help="your own shell, with diagnosis on the spot",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser.usage = "neocode shell [OPTIONS] [-- ARGUMENT...]"
+    parser.epilog = EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("words", nargs="*", help=argparse.SUPPRESS)
     parser.add_argument("--shell", metavar="PATH", help="which shell to run (default: yours)")
     parser.add_argument("--login", action="store_true", help="run it as a login shell")

@@ -8,9 +8,8 @@ from typing import Any
 from neocode.cli.options import add_global_options
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare `use`."""
-    parser = commands.add_parser("use", help="choose the provider that answers", allow_abbrev=False)
     parser.add_argument("name", metavar="NAME", help="a provider of yours, or offline")
     add_global_options(parser)
 

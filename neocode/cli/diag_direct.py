@@ -19,11 +19,13 @@ from typing import BinaryIO
 from neocode import facts
 from neocode.ask.types import TERMINAL_DIAGNOSIS, AskEvent, AskParams
 from neocode.cli.connect import gateway
+from neocode.cli.windows_console import legacy_encoding
 from neocode.config.file import load_config
 from neocode.errors import DiagnosisFailed, NeocodeError, UsageError
 from neocode.gateway.answers import AskStream
 from neocode.gateway.client import GatewayClient
 from neocode.logs import PreparedLog, make_redactor, prepare
+from neocode.logs.powershell import lost_characters
 from neocode.providers.base import AskContext, Usage
 from neocode.render.answer import parse_answer
 from neocode.render.stream import open_stream, use_color, writer
@@ -32,6 +34,11 @@ from ptyproxy.redact import Redactor
 
 QUESTION = "Why did this fail, and what should I do?"
 SILENCE_SEC = 120.0  # the provider's own time-outs and its retries are shorter; past this the gateway is stuck
+# said once, when the log has `?` where words have none
+LOST_CHARACTERS = (
+    "the pipe of Windows PowerShell 5.1 carries only ASCII, so `?` may stand for other characters; "
+    "before it, run: $OutputEncoding = [Text.Encoding]::UTF8"
+)
 GOODBYE_SEC = 1.0  # for cancel and delete on the way out; the gateway cleans up by itself 2 s later
 _asks = count(1)
 
@@ -40,10 +47,14 @@ def diagnose(args: argparse.Namespace, stream: BinaryIO) -> int:
     """Diagnose the log in `stream` as `args` say; returns 0. Raises NeocodeError."""
     config = load_config().config
     redactor = None if args.no_redact else make_redactor(config.redact.patterns)
-    log = prepare(stream.read, redactor, config.ask.max_log_bytes)
+    log = prepare(stream.read, redactor, config.ask.max_log_bytes, legacy=legacy_encoding())
     if not log.text.strip():
         raise UsageError("the log holds no readable text", "there is nothing to diagnose in it")
-    return asyncio.run(_ask(args, log, context_of(log, redactor)))
+    context = context_of(log, redactor)
+    piped = args.error_log is None and args.file in (None, "-")
+    if piped and context.shell == "powershell" and lost_characters(log.text):
+        print(f"neocode: {LOST_CHARACTERS}", file=sys.stderr, flush=True)
+    return asyncio.run(_ask(args, log, context))
 
 
 def context_of(log: PreparedLog, redactor: Redactor | None) -> AskContext:
@@ -93,8 +104,20 @@ async def _show_json(answer: AskStream, log: PreparedLog) -> None:
     done = await _follow(answer, lambda delta: None)
     known = answer_facts(done, log)
     diagnosis = parse_answer(str(done.payload.get("full_response", "")), cut=known.finish_reason == "length")
-    sys.stdout.buffer.write(answer_json(diagnosis, known) + b"\n")
+    answer_object = answer_json(diagnosis, known)
+    if sys.platform == "win32":
+        answer_object = for_any_code_page(answer_object, sys.stdout.encoding)
+    sys.stdout.buffer.write(answer_object + b"\n")
     sys.stdout.flush()
+
+
+def for_any_code_page(answer: bytes, encoding: str) -> bytes:
+    """The object as it is into UTF-8; into a pipe of another code page (only Windows has that) in ASCII."""
+    if answer.isascii() or encoding.lower().replace("-", "") == "utf8":
+        return answer
+    import json  # msgspec cannot escape
+
+    return json.dumps(json.loads(answer), separators=(",", ":")).encode()
 
 
 async def _follow(answer: AskStream, feed: Callable[[str], None]) -> AskEvent:

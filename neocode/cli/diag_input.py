@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import stat
+import sys
 import threading
 from pathlib import Path
 from typing import BinaryIO
@@ -30,10 +31,18 @@ def open_log(error_log: str | None, file: str | None) -> BinaryIO | None:
     if error_log is not None:
         if not error_log.strip():
             raise UsageError("--error-log is empty", "give it the text of the error")
-        return io.BytesIO(error_log.encode("utf-8", "surrogateescape"))
+        return io.BytesIO(_encoded(error_log))
     if file is not None and file != "-":
         return _open_file(Path(file))
     return open_stdin()
+
+
+def _encoded(argument: str) -> bytes:
+    """The bytes of an argument: undecodable ones as they came; half a character (Windows) as `?`."""
+    try:
+        return argument.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return argument.encode("utf-8", "replace")
 
 
 def _open_file(path: Path) -> BinaryIO:
@@ -60,7 +69,7 @@ def open_stdin() -> BinaryIO | None:
     notice.daemon = True
     notice.start()
     try:
-        first = os.read(STDIN_FD, FIRST_READ_BYTES)
+        first = _read(FIRST_READ_BYTES)
     except OSError as error:
         raise UsageError(f"cannot read standard input: {error.strerror}", "use --file PATH") from error
     finally:
@@ -88,7 +97,34 @@ class _Prefixed(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # typeshed wants WriteableBuffer
         """Fill `buffer` from the put-back bytes, then from the descriptor."""
-        data = self._first[: len(buffer)] if self._first else os.read(STDIN_FD, len(buffer))
+        data = self._first[: len(buffer)] if self._first else _read(len(buffer))
         self._first = self._first[len(data) :]
         buffer[: len(data)] = data
         return len(data)
+
+
+if sys.platform == "win32":
+    INTERRUPT_SEC = 0.1  # how long Ctrl-C may go unnoticed
+
+    def _read(size: int) -> bytes:
+        """Standard input, read by a thread: Ctrl-C does not interrupt a read of a pipe here."""
+        result: list[bytes | OSError] = []
+
+        def read() -> None:
+            try:
+                result.append(os.read(STDIN_FD, size))
+            except OSError as error:
+                result.append(error)
+
+        reader = threading.Thread(target=read, name="stdin", daemon=True)
+        reader.start()
+        while reader.is_alive():
+            reader.join(INTERRUPT_SEC)
+        if isinstance(result[0], OSError):
+            raise result[0]
+        return result[0]
+
+else:
+
+    def _read(size: int) -> bytes:
+        return os.read(STDIN_FD, size)

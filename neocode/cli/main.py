@@ -29,6 +29,10 @@ def main(argv: list[str]) -> int:
         known = shell_cmd.read_arguments(argv[1:])
         if known is not None:
             return shell_cmd.start(known)
+    if sys.platform == "win32":
+        from neocode.cli.windows_console import prepare_output
+
+        prepare_output()
     from neocode.cli.parser import parse
 
     run, args = parse(argv)
@@ -67,11 +71,20 @@ def guarded(argv: list[str]) -> int:
         silence(STDOUT_FD)
         return EXIT_READER_GONE
     except OSError as error:
+        if is_reader_gone(error):
+            silence(STDOUT_FD)
+            return EXIT_READER_GONE
         if error.errno not in OUTPUT_ERRORS or error.filename is not None:
             return report_fault(error)
         return report_lost_output(error)
     except Exception as error:  # the last line of defence: a fault of ours must not print a traceback
         return report_fault(error)
+
+
+def is_reader_gone(error: OSError) -> bool:
+    """Windows' C library says EINVAL where others say EPIPE (python/cpython#79935); errors of the system have a number
+    of Windows' own besides."""
+    return sys.platform == "win32" and error.errno == errno.EINVAL and error.filename is None and not error.winerror
 
 
 def report_fault(error: Exception) -> int:
@@ -129,5 +142,9 @@ def entry() -> NoReturn:
         silence(STDOUT_FD)
         code = EXIT_READER_GONE
     except OSError as error:
-        code = report_lost_output(error)
+        if is_reader_gone(error):
+            silence(STDOUT_FD)
+            code = EXIT_READER_GONE
+        else:
+            code = report_lost_output(error)
     sys.exit(code)

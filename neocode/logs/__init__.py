@@ -48,16 +48,17 @@ def prepare(
     redactor: Redactor | None,
     max_bytes: int = DEFAULT_MAX_BYTES,
     width: int | None = None,
+    legacy: str = "",
 ) -> PreparedLog:
     """Read a log once and return the part worth reading, at most `max_bytes` of UTF-8.
 
     `source`: the text, the bytes, or a function like `file.read` (n -> up to n bytes, b"" at the end; blocking).
     `redactor`: None keeps secrets (`--no-redact`). `width`: columns of the terminal it was copied from, if known.
-    Raises only what the read function raises.
+    `legacy`: the encoding of what is not Unicode, if known. Raises only what the read function raises.
     """
     stream = LineStream(_reader(source), drop_keys=redactor is not None)
     segments, total = _reduce(stream, max_bytes)
-    composed = compose(segments, total, redactor, width)
+    composed = compose(segments, total, redactor, width, legacy)
     text, cut = fit(composed.text, max_bytes)
     encoding = composed.encoding if stream.encoding == "utf-8" else stream.encoding
     kinds = _still_there(composed, text)

@@ -39,10 +39,12 @@ def left_out(size: int) -> str:
     return f"[... {size} bytes left out ...]"
 
 
-def compose(segments: Sequence[Segment], total: int, redactor: Redactor | None, width: int | None) -> Composed:
+def compose(
+    segments: Sequence[Segment], total: int, redactor: Redactor | None, width: int | None, legacy: str = ""
+) -> Composed:
     """Decode, strip, join, redact, and take the margins away."""
     lines = _lines(segments, total)
-    decoded, encoding = decode_lines([line.data.removesuffix(SOFT) for line in lines])
+    decoded, encoding = decode_lines([line.data.removesuffix(SOFT) for line in lines], legacy)
     overwritten: dict[str, int] = {}
     if redactor:
         bare = [text.rstrip("\r") for text in decoded]

@@ -1,10 +1,10 @@
 """Bytes of kept lines -> text. Invariant: every line becomes readable text, no byte sequence raises.
 
-The decision, made once over all kept lines that are not UTF-8 (UTF-16 was recognised before): GBK when they decode as
-such and nearly all of their double bytes lie where common characters do; else cp1252, with its five undefined bytes as
-U+FFFD. Two languages of one byte each cannot be told apart without a dictionary; the few bytes of a wrong guess stay
-readable around them. A line with NUL or many control bytes is no text: of it the printable runs stay, as `strings`
-shows them.
+The decision, made once over all kept lines that are not UTF-8 (UTF-16 was recognised before): the encoding that the
+caller knows programs here to write (a Windows console's code page); else GBK when they decode as such and nearly all
+of their double bytes lie where common characters do; else cp1252, with its five undefined bytes as U+FFFD. Two
+languages of one byte each cannot be told apart without a dictionary; the few bytes of a wrong guess stay readable
+around them. A line with NUL or many control bytes is no text: of it the printable runs stay, as `strings` shows them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ CONTROL_SHARE = 0.1
 SHORTEST_RUN = 4
 
 
-def decode_lines(lines: Sequence[bytes]) -> tuple[list[str], str]:
-    """The lines as text, and the encoding of most of them: "utf-8", "gbk", "cp1252" or "binary"."""
+def decode_lines(lines: Sequence[bytes], legacy_known: str = "") -> tuple[list[str], str]:
+    """The lines as text, and the encoding of most of them: "utf-8", "binary", `legacy_known`, else "gbk", "cp1252"."""
     texts: list[str] = []
     legacy: list[int] = []
     binary = 0
@@ -37,7 +37,7 @@ def decode_lines(lines: Sequence[bytes]) -> tuple[list[str], str]:
             texts.append("")
     encoding = "utf-8"
     if legacy:
-        encoding = legacy_encoding([lines[i] for i in legacy])
+        encoding = legacy_known or legacy_encoding([lines[i] for i in legacy])
         for i in legacy:
             texts[i] = lines[i].decode(encoding, "replace")
     return texts, "binary" if binary * 2 > len(lines) else encoding

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 from neocode.logs.keyblocks import KeyBlocks
 from neocode.logs.pattern import compiled
+from neocode.logs.powershell import MARK, unwrap_records
 
 BLOCK = 1 << 20
 # A longer line is no line to read; it is broken where a token may end, so that a piece of it can be kept.
@@ -69,6 +70,8 @@ class LineStream:
             data = data.replace(b"\0", b"")
         if b"\n" not in data and b"\r" in data:
             data = _old_mac_lines(data)
+        if MARK in data:
+            data = unwrap_records(data)
         if self._keys is not None:
             data = self._keys.shrink(data)
         if goes_on and data:

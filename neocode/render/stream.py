@@ -6,6 +6,7 @@ Invariant: foreign text is sanitised first; SGR sequences are added after that a
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import Literal, Protocol, TextIO
 
@@ -51,10 +52,33 @@ class PlainStream:
 
 
 def use_color(choice: ColorChoice, stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """`--color` wins; `auto` means a terminal, no NO_COLOR (no-color.org) and no TERM=dumb."""
+    """`--color` wins; `auto` means a terminal that takes sequences, no NO_COLOR (no-color.org) and no TERM=dumb."""
     if choice != "auto":
         return choice == "always"
-    return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+    return (
+        stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb" and _takes_sequences(stream)
+    )
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    VT_PROCESSING = 0x4  # ENABLE_VIRTUAL_TERMINAL_PROCESSING
+
+    def _takes_sequences(stream: TextIO) -> bool:
+        """A console may have them switched off, or be too old; what is no console (the null device) shows nothing."""
+        from conpty.console_api import Kernel32Console
+
+        try:
+            mode = Kernel32Console().mode(msvcrt.get_osfhandle(stream.fileno()))
+        except (OSError, ValueError):
+            return False
+        return mode is not None and bool(mode & VT_PROCESSING)
+
+else:
+
+    def _takes_sequences(stream: TextIO) -> bool:
+        return True
 
 
 def open_stream(stream: TextIO, color: ColorChoice, environ: Mapping[str, str]) -> AnswerStream:

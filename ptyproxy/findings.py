@@ -40,7 +40,7 @@ class Findings:
         return None if not records else self._finding(records[-1], records[:-1][-NEAR_COMMANDS:])
 
     def running(self, is_ours: Callable[[str], bool]) -> CommandRecord | None:
-        """The command that runs now, a shell inside the shell, say, or `ssh`; not one of ours or one that is unknown."""
+        """The command that runs now, a shell inside the shell, say, or `ssh`; neither ours nor unknown."""
         running = self._capture.running
         command = running and self._command(running)
         return running if command and not is_ours(command) else None

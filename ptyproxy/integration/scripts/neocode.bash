@@ -175,7 +175,8 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
       hotkey=none
     else
       for keymap in emacs vi-insert vi-command; do
-        bind -m "$keymap" -x '"\e[7781~": { __neocode_widget && :; } 3>&2 2>/dev/null'
+        # not to a terminal: by that bash-preexec's DEBUG trap knows that this is no command of the user's
+        bind -m "$keymap" -x '"\e[7781~": { __neocode_widget && :; } 3>&2 >/dev/null 2>&1'
       done
       [[ -n $__neocode_key ]] || hotkey=none
       if [[ $hotkey == ours ]] && __neocode_is_bound; then hotkey=user; fi
@@ -183,7 +184,7 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
         for keymap in emacs vi-insert vi-command; do
           # not the key itself: readline's search knows Ctrl+G as its end only while a function of its own has it, so
           # the proxy sends this instead, where no search can be running
-          bind -m "$keymap" -x '"\e[7782~": { __neocode_hotkey; } 3>&2 2>/dev/null'
+          bind -m "$keymap" -x '"\e[7782~": { __neocode_hotkey; } 3>&2 >/dev/null 2>&1'
         done
       fi
     fi
@@ -301,7 +302,20 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
   }
 
   __neocode_first_function() { { __neocode_precmd; } 3>&2 2>/dev/null; }
-  __neocode_last_function() { { __neocode_prompt; } 3>&2 2>/dev/null; }
+  __neocode_last_function() { { __neocode_be_last; __neocode_prompt; } 3>&2 2>/dev/null; }
+
+  # From the next prompt on: bash-preexec has put the user's `precmd` behind us, and others may come.
+  __neocode_be_last() {
+    local name='' status=$? -
+    local -a others=()
+    set +aeuvx
+    [[ ${precmd_functions[-1]} != __neocode_last_function ]] || return "$status"
+    for name in "${precmd_functions[@]}"; do
+      [[ $name == __neocode_last_function ]] || others+=("$name")
+    done
+    precmd_functions=("${others[@]}" __neocode_last_function)
+    return "$status"
+  }
 
   # Before 4.4 there is no PS0: only where prompts are and the status are told, the latter as everybody's mark. macOS has
   # 3.2, so nothing newer here.

@@ -312,13 +312,15 @@ __bp_debug() {
 }
 __bp_install() {
   trap '__bp_debug "$_"' DEBUG
+  precmd_functions+=(precmd)
   PROMPT_COMMAND=$'__bp_precmd_invoke_cmd\\n'"${PROMPT_COMMAND/__bp_install/:}"$'\\n__bp_interactive_mode'
   __bp_precmd_invoke_cmd
   __bp_interactive_mode
 }
 PROMPT_COMMAND+=$'\\n__bp_install'
 preexec_functions+=(ran); ran() { echo "ran: $1"; }
-precmd_functions+=(mine); mine() { PS1="[$?]$ "; }
+precmd_functions+=(mine); mine() { :; }
+precmd() { PS1="[$?]$ "; }
 """
 
 
@@ -333,3 +335,8 @@ def test_bash_preexec_and_we_do_not_disturb_each_other(both, start, home: Path) 
         shell.run(command)
     assert shell.commands() == [("false", 1), ("false", 1), ("echo x", 0)]
     assert shell.lines()[-1] == "[0]$"
+    shell.hotkey()
+    shell.order(show="shown\n", line="echo y")
+    assert shell.lines()[-2:] == ["shown", "[0]$ echo y"], "what we bound is no command of the user's"
+    shell.prompt_after("\r")
+    assert shell.lines()[-3:] == ["ran: echo y", "y", "[0]$"]

@@ -19,20 +19,18 @@ PENDING_INPUT = 64 * 1024  # keys and pastes that the child does not read yet; t
 
 
 class ChildInput:
-    """`waits` is true while something has still to be given to the child."""
+    """`waits`: something has still to be given to the child; `room`: how many bytes may be read from the user, 0 or
+    less: none.
+    """
 
     def __init__(self, pty: UnixPty, output: ChildOutput) -> None:
         self.waits = False
+        self.room = PENDING_INPUT
         self._pty = pty
         self._output = output
         self._pending = bytearray()
         self._ended = False
         self._end: EndOfInput | None = None
-
-    @property
-    def room(self) -> int:
-        """How many bytes may still be taken from the user; 0 or less: none."""
-        return PENDING_INPUT - len(self._pending)
 
     def send(self, data: bytes) -> None:
         """Give it to the child, now as far as it is taken."""
@@ -44,6 +42,7 @@ class ChildInput:
         if self._pending and not self._output.closed:
             del self._pending[: self._pty.write(self._pending)]
         self.waits = bool(self._pending)
+        self.room = PENDING_INPUT - len(self._pending)
         self._await_end()
 
     def end(self) -> None:

@@ -124,8 +124,8 @@ class Pump:
             if fd == self.pty.fd:
                 if events & WRITE:
                     self._input.flush()
-                if events & READ:
-                    self._read_output()
+                if events & READ and self._output.take() < MORE_BYTES:
+                    self._look_again()
             elif fd == self._out.fd:
                 self._out.flush()
             elif fd == self.terminal.in_fd:
@@ -161,9 +161,9 @@ class Pump:
 
     # -- bytes
 
-    def _read_output(self) -> None:
-        if self._output.take() < MORE_BYTES:
-            self._tick_at = 0.0
+    def _look_again(self) -> None:
+        """The output pauses: time for what is due; or nobody has the child's terminal open."""
+        self._tick_at = 0.0
         if self._output.closed:
             self._reopen_at = time.monotonic() + REOPEN_SEC
 

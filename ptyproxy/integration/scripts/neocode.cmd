@@ -4,6 +4,4 @@
 @if not exist "%NEOCODE_SESSION_DIR%\prompt" goto :eof
 @if not defined PROMPT set "PROMPT=$P$G"
 @if not "%PROMPT:neocode;=%"=="%PROMPT%" goto :eof
-@set /p NEOCODE_PROMPT=<"%NEOCODE_SESSION_DIR%\prompt"
-@set "PROMPT=%NEOCODE_PROMPT%%PROMPT%$e]7781;neocode;B$e\"
-@set "NEOCODE_PROMPT="
+@for /f "usebackq delims=" %%m in ("%NEOCODE_SESSION_DIR%\prompt") do @set "PROMPT=%%m%PROMPT%$e]7781;neocode;B$e\"

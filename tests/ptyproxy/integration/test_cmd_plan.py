@@ -82,5 +82,5 @@ def test_the_script_for_a_later_prompt_has_dos_line_ends_and_makes_the_same_prom
     assert text.count("\n") == text.count("\r\n")
     assert all(line.startswith("@") for line in text.splitlines())  # nothing is echoed into the session
     before = Path(session.directory, cmd.PROMPT_FILE).read_bytes().rstrip()
-    after = text.partition("%PROMPT%$e")[2].partition('"')[0]
+    after = text.partition("%m%PROMPT%$e")[2].partition('"')[0]
     assert before + b"$N$G" + b"$e" + after.encode() == cmd.prompt(b"$N$G", session.nonce)

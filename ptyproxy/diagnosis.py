@@ -23,7 +23,6 @@ REPEAT_SEC = 10.0
 MEMORY_SEC = 300.0
 MEMORY_ANSWERS = 32
 MARKER_SEC = 0.3  # an answer that is faster needs no marker
-MAX_INSERT_CHARS = 500  # a longer line is no command that a person checks before Enter
 _INVISIBLE = re.compile(rb"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]|[\x00-\x20\x7f]")
 _NUMBERS = re.compile(rb"\d+")
 
@@ -232,7 +231,7 @@ class Diagnosis:
         self._remember_shown(job.number, answer)
 
     def _remember_shown(self, number: int, answer: Answer) -> None:
-        self._shown = Shown(number, tuple(fix for fix in answer.fixes if insertable(fix)))
+        self._shown = Shown(number, tuple(fix for fix in answer.fixes if policy.insertable(fix)))
         self._fix = 0
 
     def _start_next(self) -> None:
@@ -250,13 +249,6 @@ class Diagnosis:
         self._marker_due = None
         self._notices.say(remark("looking at it ..."), asked=not self._running.automatic, fleeting=True)
         return None
-
-
-def insertable(command: str) -> bool:
-    """Whether a fix may be put into the line: one printable line, not too long, which runs as it reads."""
-    if not (0 < len(command) <= MAX_INSERT_CHARS and command.isprintable()):
-        return False
-    return not (policy.is_destructive(command) or policy.expands_history(command))
 
 
 def shows_text(output: Output) -> bool:

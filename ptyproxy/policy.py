@@ -20,11 +20,15 @@ ANSWERING_PROGRAMS = frozenset(
     getent timeout mountpoint is-active is-enabled fzf sk dialog whiptail zenity less more man watch tail
     exit logout return break""".split()
 )
+# without a script or `-c` they end with the status of whatever was typed in them last
+SHELLS = frozenset("bash zsh fish sh dash ash ksh ksh93 mksh pwsh nu".split())
+_RUNS_SOMETHING = re.compile(r"\s(?:[^-\s]|-[A-Za-z]*c\b|--?[cC]ommand\b)")
 # words in front of the program that matters
 _PREFIXES = frozenset("sudo doas env time nice nohup command builtin exec noglob stdbuf ionice then do else !".split())
 _SEPARATORS = re.compile(r"\|\||&&|[|;&\n]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
+MAX_INSERT_CHARS = 500  # a longer line is no command that a person checks before Enter
 _DESTRUCTIVE = (
     r"\brm\b(?=.*\s-\w*[rRf]|.*\s--(?:recursive|force|no-preserve-root))",
     r"\b(?:rmdir\s+/s|rd\s+/s|del\s+/[sfq]|format\s+[a-z]:|Remove-Item\b.*-(?:Recurse|Force))",
@@ -89,6 +93,8 @@ def skip_reason(record: CommandRecord, *, has_text: bool, hidden: bool, settings
         return "a command of ours"
     if program in settings.ignore:
         return "a program whose exit code is an answer"
+    if program in SHELLS and not _RUNS_SOMETHING.search((record.command or "").rpartition(program)[2]):
+        return "a shell inside the shell"
     if not has_text and code not in TELLING_CODES:
         return "nothing on the screen"
     return None
@@ -106,3 +112,10 @@ def expands_history(command: str) -> bool:
 def is_destructive(command: str) -> bool:
     """Whether a command may destroy what cannot be got back, or runs code from the network: shown, never inserted."""
     return any(re.search(pattern, command, re.IGNORECASE) for pattern in _DESTRUCTIVE)
+
+
+def insertable(command: str) -> bool:
+    """Whether a command may be put into a shell's line: one printable line, not too long, which runs as it reads."""
+    if not (0 < len(command) <= MAX_INSERT_CHARS and command.isprintable()):
+        return False
+    return not (is_destructive(command) or expands_history(command))

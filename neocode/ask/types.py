@@ -14,6 +14,7 @@ from neocode.errors import NeocodeError
 from neocode.providers.base import AskContext
 
 TERMINAL_DIAGNOSIS = "terminal-diagnosis"
+DIAGNOSIS_QUESTION = "Why did this fail, and what should I do?"  # of a diagnosis that nobody put into words
 SESSION_ID_CHARS = 128  # ids are names in tables, logs and screens, not storage
 
 AskEventType = Literal["ask_chunk", "ask_done", "ask_error"]

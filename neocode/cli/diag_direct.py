@@ -17,7 +17,7 @@ from secrets import token_hex
 from typing import BinaryIO
 
 from neocode import facts
-from neocode.ask.types import TERMINAL_DIAGNOSIS, AskEvent, AskParams
+from neocode.ask.types import DIAGNOSIS_QUESTION, TERMINAL_DIAGNOSIS, AskEvent, AskParams
 from neocode.cli.connect import gateway
 from neocode.cli.windows_console import legacy_encoding
 from neocode.config.file import load_config
@@ -26,13 +26,12 @@ from neocode.gateway.answers import AskStream
 from neocode.gateway.client import GatewayClient
 from neocode.logs import PreparedLog, make_redactor, prepare
 from neocode.logs.powershell import lost_characters
-from neocode.providers.base import AskContext, Usage
+from neocode.providers.base import AskContext
 from neocode.render.answer import parse_answer
 from neocode.render.stream import open_stream, use_color, writer
-from neocode.render.summary import AnswerFacts, answer_json, closing_line
+from neocode.render.summary import answer_facts, answer_json, closing_line
 from ptyproxy.redact import Redactor
 
-QUESTION = "Why did this fail, and what should I do?"
 SILENCE_SEC = 120.0  # the provider's own time-outs and its retries are shorter; past this the gateway is stuck
 # said once, when the log has `?` where words have none
 LOST_CHARACTERS = (
@@ -75,7 +74,7 @@ def context_of(log: PreparedLog, redactor: Redactor | None) -> AskContext:
 
 async def _ask(args: argparse.Namespace, log: PreparedLog, context: AskContext) -> int:
     session = f"diag-ask-{os.getpid()}-{next(_asks)}-{token_hex(4)}"
-    params = AskParams(QUESTION, session, (TERMINAL_DIAGNOSIS,), context.cwd, context)
+    params = AskParams(DIAGNOSIS_QUESTION, session, (TERMINAL_DIAGNOSIS,), context.cwd, context)
     async with gateway(args) as client:
         answer = await client.ask(params)
         try:
@@ -95,14 +94,15 @@ async def _show(answer: AskStream, log: PreparedLog, args: argparse.Namespace) -
         done = await _follow(answer, sink.feed)
     finally:
         sink.finish()
+    known = answer_facts(done.payload, masked=log.masked, truncated=log.truncated)
     color = use_color(args.color, sys.stdout, os.environ)
-    writer(sys.stdout)(f"\n{closing_line(answer_facts(done, log), color=color)}\n")
+    writer(sys.stdout)(f"\n{closing_line(known, color=color)}\n")
 
 
 async def _show_json(answer: AskStream, log: PreparedLog) -> None:
     """Wait for the whole answer and print the one object."""
     done = await _follow(answer, lambda delta: None)
-    known = answer_facts(done, log)
+    known = answer_facts(done.payload, masked=log.masked, truncated=log.truncated)
     diagnosis = parse_answer(str(done.payload.get("full_response", "")), cut=known.finish_reason == "length")
     answer_object = answer_json(diagnosis, known)
     if sys.platform == "win32":
@@ -136,21 +136,6 @@ async def _follow(answer: AskStream, feed: Callable[[str], None]) -> AskEvent:
             raise DiagnosisFailed(
                 str(payload.get("code", "")), str(payload.get("message", "")), str(payload.get("hint", ""))
             )
-
-
-def answer_facts(done: AskEvent, log: PreparedLog) -> AnswerFacts:
-    """What the closing line and the JSON object say besides the answer."""
-    payload = done.payload
-    usage = payload.get("usage") or {}
-    return AnswerFacts(
-        provider=str(payload.get("provider", "")),
-        model=str(payload.get("model", "")),
-        usage=Usage(int(usage.get("input_tokens", 0)), int(usage.get("output_tokens", 0))),
-        masked=log.masked,
-        truncated=log.truncated,
-        compacted=bool(payload.get("compacted", False)),
-        finish_reason="length" if payload.get("finish_reason") == "length" else "stop",
-    )
 
 
 async def _say_goodbye(client: GatewayClient, answer: AskStream, session: str) -> None:

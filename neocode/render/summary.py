@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
 from neocode.providers.base import FinishReason, Usage
@@ -36,6 +39,20 @@ class AnswerObject(msgspec.Struct, frozen=True):
     usage: Usage
     masked: int
     truncated: bool
+
+
+def answer_facts(done: Mapping[str, Any], *, masked: int, truncated: bool) -> AnswerFacts:
+    """The facts of an answer from the payload of its `ask_done` event and what the client knows of the log."""
+    usage = done.get("usage") or {}
+    return AnswerFacts(
+        provider=str(done.get("provider", "")),
+        model=str(done.get("model", "")),
+        usage=Usage(int(usage.get("input_tokens", 0)), int(usage.get("output_tokens", 0))),
+        masked=masked,
+        truncated=truncated,
+        compacted=bool(done.get("compacted", False)),
+        finish_reason="length" if done.get("finish_reason") == "length" else "stop",
+    )
 
 
 def closing_line(facts: AnswerFacts, *, color: bool) -> str:

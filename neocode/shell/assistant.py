@@ -15,7 +15,7 @@ from itertools import count
 from secrets import token_hex
 from typing import TYPE_CHECKING, TypeVar
 
-from neocode.ask.types import TERMINAL_DIAGNOSIS, AskEvent, AskParams
+from neocode.ask.types import DIAGNOSIS_QUESTION, TERMINAL_DIAGNOSIS, AskEvent, AskParams
 from neocode.config import OFFLINE
 from neocode.errors import NeocodeError
 from neocode.gateway.endpoint import Endpoint
@@ -33,7 +33,6 @@ from ptyproxy.sanitize import sanitize_line
 if TYPE_CHECKING:
     from neocode.shell.view import AnswerView
 
-QUESTION = "Why did this fail, and what should I do?"
 AUTO_SEC = 60.0
 MANUAL_SEC = 90.0
 FORGET_SEC = 1.0  # for the gateway to forget a talk; it does so by itself some time after we have left
@@ -100,7 +99,7 @@ class ShellAssistant:
         session_id = f"diag-ask-{os.getpid()}-{next(self._numbers)}-{token_hex(4)}"
         finding = finding._replace(near=())
         try:
-            return await self._within(limit, self._ask(session_id, QUESTION, finding, show))
+            return await self._within(limit, self._ask(session_id, DIAGNOSIS_QUESTION, finding, show))
         finally:
             self._later(self.end_talk(session_id))
 
@@ -241,24 +240,16 @@ class ShellAssistant:
 
 def _finished(done: AskEvent, view: AnswerView, result: Result) -> Answer:
     """What the whole answer comes to."""
-    from neocode.providers.base import Usage
     from neocode.render.answer import parse_answer
-    from neocode.render.summary import AnswerFacts, closing_line
+    from neocode.render.summary import answer_facts, closing_line
     from neocode.shell.view import insertable_fixes
 
-    payload = done.payload
-    usage = payload.get("usage") or {}
-    cut = payload.get("finish_reason") == "length"
-    diagnosis = parse_answer(str(payload.get("full_response", "")), cut=cut)
-    view.flag_others(diagnosis)
-    facts = AnswerFacts(
-        provider=str(payload.get("provider", "")),
-        model=str(payload.get("model", "")),
-        usage=Usage(int(usage.get("input_tokens", 0)), int(usage.get("output_tokens", 0))),
+    facts = answer_facts(
+        done.payload,
         masked=result.masked + sum(output.masked for output in result.outputs),
         truncated=any(output.truncated for output in result.outputs),
-        compacted=bool(payload.get("compacted", False)),
-        finish_reason="length" if cut else "stop",
     )
+    diagnosis = parse_answer(str(done.payload.get("full_response", "")), cut=facts.finish_reason == "length")
+    view.flag_others(diagnosis)
     closing = closing_line(facts, color=False)
     return Answer(diagnosis.root_cause, insertable_fixes(diagnosis), closing, diagnosis.fix_commands)

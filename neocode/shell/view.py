@@ -11,12 +11,11 @@ from neocode.render.answer import Diagnosis, may_insert
 from neocode.render.markdown import CODE_INDENT, MarkdownStream
 from neocode.render.sections import FenceTracker
 from neocode.render.wrap import styled
-from ptyproxy.policy import is_destructive
+from ptyproxy.policy import insertable, is_destructive
 from ptyproxy.sanitize import sanitize
 
 MAX_WIDTH = 100  # columns; longer lines of prose are hard to read
 DEFAULT_WIDTH = 80
-MAX_INSERT_CHARS = 500  # a longer line is no command that a person checks before Enter
 MAX_PENDING_CHARS = 4096  # of a line that has not ended; the renderer cuts there too
 FLAG = "^ destructive: shown only"
 DIM = "2"
@@ -78,8 +77,4 @@ class AnswerView:
 
 def insertable_fixes(diagnosis: Diagnosis) -> tuple[str, ...]:
     """The fix commands that may be put into the user's line: safe, short, and nothing is lost by them."""
-    return tuple(
-        command
-        for command in diagnosis.fix_commands
-        if may_insert(command) and len(command) <= MAX_INSERT_CHARS and not is_destructive(command)
-    )
+    return tuple(command for command in diagnosis.fix_commands if may_insert(command) and insertable(command))

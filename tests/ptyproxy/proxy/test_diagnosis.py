@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from ptyproxy.diagnosis import REPEAT_SEC, Diagnosis, insertable
+from ptyproxy.diagnosis import REPEAT_SEC, Diagnosis
 from ptyproxy.messages import Ask, Block, Done, Failed, Stop
+from ptyproxy.policy import insertable
 from ptyproxy.ports import Answer, Finding
 from ptyproxy.records import CommandRecord, Output
 

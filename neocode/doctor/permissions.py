@@ -50,43 +50,63 @@ def _writable(home: Path) -> Check:
     return Check("home", "ok", str(home) if home.is_dir() else f"{home} will be made when it is needed")
 
 
+def _ours(home: Path) -> Iterator[tuple[Path, int]]:
+    """Our directories and files with the mode that they may have at most."""
+    yield home, 0o700
+    for name in ("run", "state", "logs"):
+        yield home / name, 0o700
+        try:
+            entries = sorted(os.scandir(home / name), key=lambda entry: entry.name)
+        except OSError:
+            continue
+        for entry in entries:
+            yield Path(entry.path), 0o700 if entry.is_dir(follow_symlinks=False) else 0o600
+    yield home / "auth.json", 0o600
+    yield home / "config.yaml", 0o644
+
+
+def _private(home: Path) -> Iterator[Check]:
+    wrong = [found for path, wanted in _ours(home) if (found := _fault(path, wanted))]
+    for what, do in wrong:
+        yield Check("permissions", "broken", what, do)
+    if not wrong:
+        yield Check("permissions", "ok", "what is ours is yours alone")
+
+
 if sys.platform == "win32":
 
-    def _private(home: Path) -> Iterator[Check]:
-        """Under the user's profile the inherited ACL is the owner's already."""
-        yield Check("permissions", "ok", "inherited from your profile")
+    def _fault(path: Path, wanted: int) -> tuple[str, str] | None:
+        """Who else than the user and the administrators may use it, or change it where reading does no harm."""
+        from conpty import sddl, security
+
+        try:
+            text = security.read_sddl(str(path))
+        except FileNotFoundError:
+            return None
+        me = security.current_sid()
+        if sddl.is_foreign(text, me):
+            return f"{path} belongs to {sddl.owner(text)}", f'takeown /f "{path}"'
+        others = sddl.strangers(text, me, sddl.WRITE if wanted & 0o044 else sddl.READ | sddl.WRITE)
+        if others:
+            inherit = "(OI)(CI)" if path.is_dir() else ""
+            return (
+                f"{path} is open to {', '.join(others)}",
+                f'icacls "{path}" /inheritance:r /grant:r "%USERNAME%:{inherit}F"',
+            )
+        return None
 
 else:
 
-    def _private(home: Path) -> Iterator[Check]:
-        wrong = []
-        for path, wanted in _ours(home):
-            try:
-                info = os.lstat(path)
-            except OSError:
-                continue
-            if info.st_uid != os.geteuid():
-                wrong.append((f"{path} belongs to uid {info.st_uid}", f"chown {os.geteuid()} {path}"))
-            elif stat.S_IMODE(info.st_mode) & ~wanted & 0o077:
-                wrong.append((f"{path} is open to others ({stat.S_IMODE(info.st_mode):o})", f"chmod {wanted:o} {path}"))
-        for what, do in wrong:
-            yield Check("permissions", "broken", what, do)
-        if not wrong:
-            yield Check("permissions", "ok", "what is ours is yours alone")
-
-    def _ours(home: Path) -> Iterator[tuple[Path, int]]:
-        """Our directories and files with the mode that they may have at most."""
-        yield home, 0o700
-        for name in ("run", "state", "logs"):
-            yield home / name, 0o700
-            try:
-                entries = sorted(os.scandir(home / name), key=lambda entry: entry.name)
-            except OSError:
-                continue
-            for entry in entries:
-                yield Path(entry.path), 0o700 if entry.is_dir(follow_symlinks=False) else 0o600
-        yield home / "auth.json", 0o600
-        yield home / "config.yaml", 0o644
+    def _fault(path: Path, wanted: int) -> tuple[str, str] | None:
+        try:
+            info = os.lstat(path)
+        except OSError:
+            return None
+        if info.st_uid != os.geteuid():
+            return f"{path} belongs to uid {info.st_uid}", f"chown {os.geteuid()} {path}"
+        if stat.S_IMODE(info.st_mode) & ~wanted & 0o077:
+            return f"{path} is open to others ({stat.S_IMODE(info.st_mode):o})", f"chmod {wanted:o} {path}"
+        return None
 
 
 def _token(path: Path) -> Check:

@@ -56,26 +56,23 @@ def _colours(environ: Mapping[str, str]) -> Check:
     return Check("colours", "ok", "256" if "256color" in environ.get("TERM", "") else "16")
 
 
-def _encoding() -> Check:
-    """What the user's programs see; Python's UTF-8 mode would hide it."""
-    try:
-        locale.setlocale(locale.LC_CTYPE, "")
-    except locale.Error:
-        return Check(
-            "locale", "warn", "LANG or LC_ALL names a locale that this system does not have", "see `locale -a`"
-        )
-    name = _character_set()
-    if name.lower().replace("-", "") not in ("utf8", "cp65001"):
-        return Check("locale", "warn", f"the character set is {name}, not UTF-8", "set LANG to a UTF-8 locale")
-    return Check("locale", "ok", "UTF-8")
-
-
 if sys.platform == "win32":
 
-    def _character_set() -> str:
-        return locale.getpreferredencoding(False)
+    def _encoding() -> Check:
+        """Windows programs write UTF-16 to a console; what their pipes carry is told with the system."""
+        return Check("locale", "ok", locale.getlocale()[0] or "not known")
 
 else:
 
-    def _character_set() -> str:
-        return locale.nl_langinfo(locale.CODESET)
+    def _encoding() -> Check:
+        """What the user's programs see; Python's UTF-8 mode would hide it."""
+        try:
+            locale.setlocale(locale.LC_CTYPE, "")
+        except locale.Error:
+            return Check(
+                "locale", "warn", "LANG or LC_ALL names a locale that this system does not have", "see `locale -a`"
+            )
+        name = locale.nl_langinfo(locale.CODESET)
+        if name.lower().replace("-", "") != "utf8":
+            return Check("locale", "warn", f"the character set is {name}, not UTF-8", "set LANG to a UTF-8 locale")
+        return Check("locale", "ok", "UTF-8")

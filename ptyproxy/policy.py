@@ -20,11 +20,23 @@ ANSWERING_PROGRAMS = frozenset(
     getent timeout mountpoint is-active is-enabled fzf sk dialog whiptail zenity less more man watch tail
     exit logout return break""".split()
 )
-# without a script or `-c` they end with the status of whatever was typed in them last
+# without a script or `-c` they end with the status of whatever was typed in them last, if they started at all
+INHABITED_SEC = 1.0
 SHELLS = frozenset("bash zsh fish sh dash ash ksh ksh93 mksh pwsh nu".split())
 _RUNS_SOMETHING = re.compile(r"\s(?:[^-\s]|-[A-Za-z]*c\b|--?[cC]ommand\b)")
 # words in front of the program that matters
 _PREFIXES = frozenset("sudo doas env time nice nohup command builtin exec noglob stdbuf ionice then do else !".split())
+# their options that take the next word
+_PREFIX_VALUES = {
+    "sudo": frozenset("-u -g -h -p -C -D -R -T -U -r -t".split()),
+    "doas": frozenset("-u -C".split()),
+    "env": frozenset("-u -C -S".split()),
+    "nice": frozenset({"-n"}),
+    "ionice": frozenset("-c -n".split()),
+    "time": frozenset("-f -o".split()),
+    "stdbuf": frozenset("-i -o -e".split()),
+    "exec": frozenset({"-a"}),
+}
 _SEPARATORS = re.compile(r"\|\||&&|[|;&\n]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 
@@ -67,8 +79,12 @@ class Settings(NamedTuple):
 def program_of(command: str) -> str:
     """The program whose exit code a command line ends with: of its last simple command, without sudo and the like."""
     segments = [part for part in _SEPARATORS.split(command) if part.strip()]
+    valued: frozenset[str] = frozenset()
+    skip = False
     for word in segments[-1].split() if segments else ():
-        if word in _PREFIXES or word.startswith("-") or _ASSIGNMENT.match(word):
+        if skip or word in _PREFIXES or word.startswith("-") or _ASSIGNMENT.match(word):
+            skip = not skip and word in valued
+            valued = _PREFIX_VALUES.get(word, frozenset()) if word in _PREFIXES else valued
             continue
         return word.strip("\"'`(){}\\").replace("\\", "/").rpartition("/")[2]
     return ""
@@ -93,11 +109,17 @@ def skip_reason(record: CommandRecord, *, has_text: bool, hidden: bool, settings
         return "a command of ours"
     if program in settings.ignore:
         return "a program whose exit code is an answer"
-    if program in SHELLS and not _RUNS_SOMETHING.search((record.command or "").rpartition(program)[2]):
+    if program in SHELLS and _was_lived_in(record, program):
         return "a shell inside the shell"
     if not has_text and code not in TELLING_CODES:
         return "nothing on the screen"
     return None
+
+
+def _was_lived_in(record: CommandRecord, program: str) -> bool:
+    if _RUNS_SOMETHING.search((record.command or "").rpartition(program)[2]):
+        return False
+    return record.ended is not None and record.ended - record.started >= INHABITED_SEC
 
 
 def expands_history(command: str) -> bool:

@@ -38,6 +38,19 @@ def test_an_ordinary_failure_is_diagnosed(command: str) -> None:
     assert reason(record(command)) is None
 
 
+@pytest.mark.parametrize("command", ["bash", "bash --norc", "sudo -E zsh -l", "cd x; fish"])
+def test_a_shell_that_was_left_after_a_failure_is_not(command: str) -> None:
+    """Its status is that of the last command in it, which was seen there."""
+    left = record(command, 127)._replace(ended=60.0)
+    assert reason(left) == "a shell inside the shell"
+    assert reason(left._replace(ended=1.1)) is None, "it did not start"
+
+
+@pytest.mark.parametrize("command", ["bash -c 'x'", "sh build.sh", "bash -ec x", "pwsh -Command x", "ssh far"])
+def test_a_shell_that_ran_something_is(command: str) -> None:
+    assert reason(record(command, 127)._replace(ended=60.0)) is None
+
+
 @pytest.mark.parametrize("code", [0, 130, 131, 143, 148, None])
 def test_codes_that_are_no_fault_are_not(code: int | None) -> None:
     assert reason(record(exit_code=code)) is not None
@@ -49,6 +62,8 @@ def test_codes_that_are_no_fault_are_not(code: int | None) -> None:
         "grep x f",
         "a | grep x",
         "sudo grep x f",
+        "sudo -u postgres nice -n 5 grep x f",
+        "env -u LANG diff a b",
         "! diff a b",
         "LC_ALL=C grep x f",
         "[ -f x ]",

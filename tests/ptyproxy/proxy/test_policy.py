@@ -95,7 +95,7 @@ def test_a_silent_failure_is_diagnosed_only_when_its_code_tells_something() -> N
         ("", ""),
         ("make -j4", "make"),
         ("a; b | c", "c"),
-        ("nice -n 5 ./x/run.sh", "5"),
+        ("nice -n 5 ./x/run.sh", "run.sh"),
         ("(cd x; ./y)", "y"),
         (r"C:\tools\node.exe x.js", "node.exe"),
         ("A=1 B=2", ""),

@@ -125,6 +125,19 @@ class ConsoleEvents(ControlEvents):
         self.close()
 
 
+class EnterForLines:
+    """A script's line ends, `\\n` or `\\r\\n`, become the Enter that a console knows, however they are cut."""
+
+    def __init__(self) -> None:
+        self._after_return = False
+
+    def feed(self, data: bytes) -> bytes:
+        """The bytes to type, none for the rest of a line end that was cut. `data` is not empty."""
+        begin = 1 if self._after_return and data[:1] == b"\n" else 0
+        self._after_return = data[-1:] == b"\r"
+        return data[begin:].replace(b"\r\n", b"\r").replace(b"\n", b"\r")
+
+
 class Terminal:
     """The user's console, or whatever stdin and stdout are in a script.
 
@@ -144,6 +157,7 @@ class Terminal:
             self._console: Console | None = Console(api)
         except OSError:  # detached
             self._console = None
+        self._lines = EnterForLines()
         self.resized: Callable[[], None] = lambda: None  # called by the thread that reads
 
     @property
@@ -185,7 +199,10 @@ class Terminal:
         """What was typed, UTF-8; `b""` when there will be no more. Calls `resized`."""
         try:
             if not self.is_tty or self._console is None:
-                return os.read(STDIN, READ_BYTES)
+                while data := os.read(STDIN, READ_BYTES):
+                    if keys := self._lines.feed(data):
+                        return keys
+                return b""
             while (typed := self._console.read()) is not None:
                 if typed.resized:
                     self.resized()

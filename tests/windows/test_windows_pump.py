@@ -16,11 +16,13 @@ from typing import Any
 
 import pytest
 from fake_console import COOKED, IN, OUT, PLAIN, FakeConsole, key
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conpty.console_events import CTRL_BREAK, CTRL_C, CTRL_CLOSE
 from ptyproxy.platform import windows, windows_end_of_input, windows_pump
 from ptyproxy.platform.base import Size
-from ptyproxy.platform.windows import ConsoleEvents, Terminal, WindowsPty
+from ptyproxy.platform.windows import ConsoleEvents, EnterForLines, Terminal, WindowsPty
 from ptyproxy.platform.windows_pump import WindowsPump
 from ptyproxy.platform.windows_threads import LANE_BYTES, OUTLET_BYTES
 
@@ -403,6 +405,17 @@ def test_a_script_is_read_and_answered_without_a_console(start: Start, pipes: tu
     assert api.screen == ""  # the console was opened for its modes, and says nothing
     assert api.modes[IN] == COOKED
     os.close(script)
+
+
+@given(st.binary(), st.lists(st.integers(1, 40)))
+def test_line_ends_of_a_script_are_enter_however_they_are_cut(data: bytes, cuts: list[int]) -> None:
+    data = data.replace(b"\0", b"\r").replace(b"\1", b"\n")
+    lines, out, at = EnterForLines(), b"", 0
+    for cut in [*cuts, len(data) + 1]:
+        if piece := data[at : at + cut]:
+            out += lines.feed(piece)
+        at += cut
+    assert out == data.replace(b"\r\n", b"\n").replace(b"\n", b"\r")
 
 
 def test_at_the_end_of_a_script_programs_are_told_and_the_shell_is_ended(

@@ -1,0 +1,171 @@
+"""`neocode shell` with cmd.exe, from its start to its exit code: on a pseudo console, on our console, in a script."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from conpty.backend import Launch, PtyBackend
+from conpty.choose import open_direct
+from conpty.command_line import join
+from conpty.console_api import Kernel32Console
+
+PATIENCE_SEC = 30.0  # a first start in a cold prefix
+CMD = ("shell", "--shell", "cmd.exe")
+
+
+class Seat:
+    """A terminal, as far as text goes, with a program in it."""
+
+    def __init__(self, backend: PtyBackend) -> None:
+        self.backend = backend
+        self.screen = b""
+        self._changed = threading.Condition()
+        self._ended = False
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        while data := self.backend.read():
+            with self._changed:
+                self.screen += data
+                self._changed.notify_all()
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def until(self, text: str, since: int = 0) -> None:
+        """Wait for text behind an offset."""
+        with self._changed:
+            self._changed.wait_for(lambda: text in self.text(since) or self._ended, PATIENCE_SEC)
+            assert text in self.text(since), self.screen[-2000:]
+
+    def text(self, since: int) -> str:
+        """What was printed behind an offset, without the cursor's coming and going around every word."""
+        return re.sub(rb"\x1b\[\?25[lh]", b"", self.screen[since:]).decode("utf-8", "replace")
+
+    def type(self, line: str) -> int:
+        """Type a line and Enter; the offset that its output is behind."""
+        with self._changed:
+            at = len(self.screen)
+        self.backend.write(f"{line}\r".encode())
+        return at
+
+    def close(self) -> None:
+        self.backend.close()
+        self._reader.join(10)
+
+
+Open = Callable[..., Seat]
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    root = str(Path(__file__).resolve().parents[3])
+    return {**os.environ, "NEOCODE_HOME": str(tmp_path / "home"), "PYTHONPATH": root, "PYTHONUTF8": "1"}
+
+
+@pytest.fixture
+def shell(environ: dict[str, str]) -> Iterator[Open]:
+    """`shell(ARGUMENTS..., NAME=VALUE)`: `neocode` with these arguments on a pseudo console of 30 x 100."""
+    seats: list[Seat] = []
+
+    def make(*arguments: str, **more: str) -> Seat:
+        line = join([sys.executable, "-m", "neocode", *arguments])
+        seats.append(Seat(open_direct(Launch(line, None, {**environ, **more}, 30, 100))))
+        return seats[-1]
+
+    yield make
+    for seat in seats:
+        seat.close()
+
+
+@pytest.mark.parametrize("way", ["direct", "winpty"])
+def test_a_typed_command_shows_its_output_and_the_exit_code_is_the_shells(shell: Open, way: str) -> None:
+    seat = shell(*CMD, NEOCODE_CONPTY=way)
+    seat.until(">")
+    at = seat.type("echo n^é^你")
+    seat.until("né你", at)
+    seat.type("exit 7")
+    assert seat.backend.wait(PATIENCE_SEC) == 7
+
+
+@pytest.mark.parametrize("code", [0, 259, -1])
+def test_exit_codes_are_exact(shell: Open, code: int) -> None:
+    seat = shell(*CMD, "--", "/c", "exit", str(code))
+    assert seat.backend.wait(PATIENCE_SEC) == code & 0xFFFFFFFF
+
+
+def test_a_shell_that_is_not_there_is_one_line_and_127(shell: Open) -> None:
+    seat = shell("shell", "--shell", r"C:\nowhere\shell.exe")
+    assert seat.backend.wait(PATIENCE_SEC) == 127
+    seat.until("no such file")
+
+
+def test_the_child_sees_the_size_and_every_new_one(shell: Open) -> None:
+    seat = shell(*CMD)
+    seat.until(">")
+    ask = f'"{sys.executable}" -c "import os; print(*os.get_terminal_size(), sep=chr(120))"'
+    at = seat.type(ask)
+    seat.until("100x30", at)
+    seat.backend.resize(24, 70)
+    time.sleep(1.5)  # the console is asked twice a second, and the stand-in's own resizing is a process
+    at = seat.type(ask)
+    seat.until("70x24", at)
+    seat.type("exit")
+    assert seat.backend.wait(PATIENCE_SEC) == 0
+
+
+def test_the_console_is_left_as_it_was_found(environ: dict[str, str]) -> None:
+    """Here the shell runs on the very console that this test has."""
+    api = Kernel32Console()
+    handles = api.open("CONIN$"), api.open("CONOUT$")
+    assert handles[0] is not None
+    assert handles[1] is not None
+    before = api.mode(handles[0]), api.mode(handles[1]), api.code_pages()
+    done = subprocess.run(
+        [sys.executable, "-m", "neocode", *CMD, "--", "/c", "exit 6"],
+        env=environ,
+        timeout=PATIENCE_SEC,
+        check=False,
+    )
+    assert done.returncode == 6
+    assert (api.mode(handles[0]), api.mode(handles[1]), api.code_pages()) == before
+    for handle in handles:
+        api.close(handle)
+
+
+def test_a_script_is_typed_into_the_shell_and_its_output_can_be_read(tmp_path: Path, environ: dict[str, str]) -> None:
+    """By descriptors other than 0 and 1: Wine's pseudo console hands our standard handles to the child."""
+    script, output = tmp_path / "script", tmp_path / "output"
+    script.write_bytes(b"echo a^b\r\nexit 9\r\n")
+    program = (
+        "import os, sys; import ptyproxy.platform.windows as w;"
+        "w.STDIN = os.open(sys.argv[1], os.O_RDONLY | os.O_BINARY);"
+        "w.STDOUT = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT | os.O_BINARY);"
+        "from neocode.cli.main import main; sys.exit(main(['shell', '--shell', 'cmd.exe']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(script), str(output)], env=environ, timeout=PATIENCE_SEC, check=False
+    )
+    assert done.returncode == 9
+    assert b"ab" in output.read_bytes()
+    assert b"\x1b[?9001" not in output.read_bytes()
+
+
+def test_the_sessions_directory_is_gone_afterwards(shell: Open, environ: dict[str, str]) -> None:
+    seat = shell(*CMD)
+    seat.until(">")
+    run = Path(environ["NEOCODE_HOME"]) / "run"
+    assert list(run.glob("shell-*"))
+    seat.type("exit")
+    seat.backend.wait(PATIENCE_SEC)
+    assert not list(run.glob("shell-*"))

@@ -351,11 +351,9 @@ def test_tokens_are_compared_whatever_they_hold() -> None:
     assert not tokens_equal("é\ud800", "a" * 43)
 
 
-def test_windows_has_the_same_functions_and_says_that_they_do_not_work_yet() -> None:
+def test_windows_has_the_same_functions_and_names_what_is_missing_elsewhere() -> None:
     assert {name for name in transport.__all__ if not hasattr(windows, name)} == set()
-    with pytest.raises(NeocodeError, match="named pipes are not available yet"):
+    with pytest.raises(NeocodeError, match="no named pipes"):
         windows.default_address()
-    with pytest.raises(NeocodeError, match="named pipes are not available yet"):
+    with pytest.raises(NeocodeError, match="no named pipes"):
         asyncio.run(windows.connect("x", asyncio.Protocol, 1.0))
-    with pytest.raises(NeocodeError, match="named pipes are not available yet"):
-        asyncio.run(windows.listen("x", asyncio.Protocol))

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 MIN_ROWS = 1
 MIN_COLS = 2  # a wide character needs two cells; conhost and pyte fail on fewer
-MAX_CELLS = 32767  # COORD holds 16-bit signed numbers
+MAX_CELLS = 4096  # each way; a console holds every cell in memory, and COORD ends at 32767
 
 # After the child's exit its last output may still be under way, and the end of file may never come
 # (andfoy/pywinpty#565): it is over after this much silence, and after LATE_OUTPUT_LIMIT_SEC in any case.

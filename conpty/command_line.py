@@ -46,8 +46,10 @@ def _cmd_quoted(word: str) -> str:
     return f'"{word}"' if special and '"' not in word else word
 
 
-def program_of(command_line: str) -> str:
-    """The program that a command line begins with, as CommandLineToArgvW reads it."""
+def split_program(command_line: str) -> tuple[str, str]:
+    """The program that a command line begins with, without its quotes, and the rest, as CommandLineToArgvW reads it."""
     if command_line.startswith('"'):
-        return command_line[1:].partition('"')[0]
-    return command_line.split(None, 1)[0] if command_line.strip() else ""
+        program, _, rest = command_line[1:].partition('"')
+        return program, rest.lstrip(" \t")
+    words = command_line.split(None, 1)
+    return words[0] if words else "", words[1] if len(words) > 1 else ""

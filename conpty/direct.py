@@ -69,6 +69,17 @@ class PseudoConsoleApi(Protocol):
         ...
 
 
+def cut_length(data: bytes) -> int:
+    """How many bytes at the end of `data` begin a UTF-8 character that is not whole yet."""
+    for length in range(1, min(3, len(data)) + 1):
+        byte = data[-length]
+        if byte >= 0xC0:
+            return length if length < (2 if byte < 0xE0 else 3 if byte < 0xF0 else 4) else 0
+        if byte < 0x80:
+            return 0
+    return 0
+
+
 class DirectBackend:
     """A `PtyBackend` straight over the pseudo console API."""
 
@@ -83,6 +94,7 @@ class DirectBackend:
             self._console.release()
             raise
         self._early = b""
+        self._cut = b""  # of a character that is being typed: not every conhost keeps it between two reads
         self._over = False  # `read` has said so, or nobody will ask any more
         self._closing = False
         self._console_closing_at: float | None = None
@@ -112,6 +124,8 @@ class DirectBackend:
             while not (self._early or self._over or self._exit.ended_at) and (left := deadline - time.monotonic()) > 0:
                 chunk = self._console.read(left)
                 self._early, self._over = chunk or b"", chunk == b""
+            if self._over:  # the end of the output may be seen before that of the child
+                self._exit.wait(max(deadline - time.monotonic(), 0.0))
             return bool(self._early or self._exit.ended_at)
 
     def read(self) -> bytes:
@@ -147,7 +161,11 @@ class DirectBackend:
         with self._writing:
             if self._closing or self._exit.ended_at is not None:
                 raise BrokenPipeError(errno.EPIPE, "the child's terminal is closed")
-            self._console.write(data)
+            data = self._cut + data
+            whole = len(data) - cut_length(data)
+            self._cut = data[whole:]
+            if whole:
+                self._console.write(data[:whole])
 
     def resize(self, rows: int, cols: int) -> None:
         """Set the size, clamped; a console that is gone is no error."""

@@ -26,7 +26,7 @@ from conpty.backend import (
     Launch,
     clamp_size,
 )
-from conpty.command_line import program_of
+from conpty.command_line import split_program
 from conpty.environment import environment_block
 from conpty.exit_watch import ExitWatch
 
@@ -77,6 +77,7 @@ class WinptyBackend:
 
     def __init__(self, module: WinptyModule, processes: ProcessApi, launch: Launch) -> None:
         check_launch(launch)
+        program, arguments = split_program(launch.command_line)
         processes.restore_ctrl_c()
         rows, cols = clamp_size(launch.rows, launch.cols)
         self._error = module.WinptyError
@@ -90,15 +91,14 @@ class WinptyBackend:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         try:
             self._pty = module.PTY(cols, rows, backend=CONPTY)
-            # the class joins program and arguments without quoting: so the quoted line passes for the program
-            self._pty.spawn(launch.command_line, None, launch.cwd, environment_block(launch.environ))
-            handle, pid = self._pty.fd, self._pty.pid
+            # the class joins the two with a blank, and quotes a program with blanks that has no quotes yet
+            self._pty.spawn(f'"{program}"', arguments, launch.cwd, environment_block(launch.environ))
+            handle, pid, failure = self._pty.fd, self._pty.pid, "no process came of it"
         except self._error as error:
-            self._let_go_behind()
-            raise spawn_error(launch, str(error)) from error
-        if handle is None or pid is None:
-            self._let_go_behind()
-            raise spawn_error(launch, "no process came of it")
+            handle, pid, failure = None, None, str(error)
+        if handle is None or pid is None:  # out of the `except`, whose traceback may hold the class
+            start("conpty-close", self._let_go)  # letting go of one that runs nothing may hang (andfoy/pywinpty#570)
+            raise spawn_error(launch, failure)
         self._exit = ExitWatch(processes.adopt(handle, pid), self._on_exit)
 
     @property
@@ -213,10 +213,6 @@ class WinptyBackend:
             pty, self._pty = self._pty, None
         del pty
 
-    def _let_go_behind(self) -> None:
-        """The same for a class that runs nothing, which may hang (andfoy/pywinpty#570)."""
-        start("conpty-close", self._let_go)
-
 
 def start(name: str, run: Callable[[], None]) -> threading.Thread:
     """A thread that does not keep the process from ending."""
@@ -229,7 +225,7 @@ def check_launch(launch: Launch) -> None:
     """Raise what CreateProcessW would, where it can be seen before: the class tells in localised text only."""
     if launch.cwd is not None and not os.path.isdir(launch.cwd):
         raise FileNotFoundError(errno.ENOENT, "no such folder", launch.cwd)
-    program = program_of(launch.command_line)
+    program, _ = split_program(launch.command_line)
     if os.path.dirname(program):
         if os.path.isdir(program):
             raise PermissionError(errno.EACCES, "is a folder", program)
@@ -239,7 +235,7 @@ def check_launch(launch: Launch) -> None:
 
 def spawn_error(launch: Launch, text: str) -> OSError:
     """The class's error as one that tells whether the program is missing."""
-    program = program_of(launch.command_line)
+    program, _ = split_program(launch.command_line)
     if not os.path.dirname(program) and shutil.which(program) is None:
         return FileNotFoundError(errno.ENOENT, "no such program", program)
     return OSError(errno.EIO, text, program)

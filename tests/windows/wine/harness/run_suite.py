@@ -13,14 +13,15 @@ from pathlib import Path
 from build import HERE, ROOT, HarnessError, build, exclusive
 from run_script import run_in_wine, windows_path
 
-SUITE = "tests/windows/wine"
+# the second holds the same tests for every backend, and knows by itself where it runs
+SUITE = ("tests/windows/wine", "tests/windows/test_backend_conformance.py")
 
 
 def main() -> int:
     """pytest's exit code; 2 after one line on stderr when there is no Wine to be had."""
     directory, arguments = Path(sys.argv[1]).absolute(), sys.argv[2:]
     if not any(argument.split("::")[0].rstrip("/").startswith("tests/") for argument in arguments):
-        arguments = [SUITE, *arguments]
+        arguments = [*SUITE, *arguments]
     os.chdir(ROOT)
     try:
         with exclusive(directory):

@@ -117,7 +117,8 @@ def skip_reason(record: CommandRecord, *, has_text: bool, hidden: bool, settings
 
 
 def _was_lived_in(record: CommandRecord, program: str) -> bool:
-    if _RUNS_SOMETHING.search((record.command or "").rpartition(program)[2]):
+    *_, arguments = re.split(rf"(?:^|[\s/]){re.escape(program)}(?=\s|$)", record.command or "")
+    if _RUNS_SOMETHING.search(arguments):
         return False
     return record.ended is not None and record.ended - record.started >= INHABITED_SEC
 

@@ -168,6 +168,31 @@ def test_full_screen_programs_draw_and_leave_the_screen_as_it_was(
         seat.until_shown("named ech")
 
 
+@pytest.mark.parametrize(
+    ("start", "seen", "leave"),
+    [("htop -d 1", "PID", "\x07q"), ("seq 60 | fzf", "60/60", "\x07"), ("fzf <file", "1/1", "\r")],
+)
+def test_a_program_that_has_the_screen_has_the_hotkey_too_and_its_record_is_right(
+    shell_home: Home, start: str, seen: str, leave: str
+) -> None:
+    """Ctrl+G leaves fzf; htop does nothing with it."""
+    if shutil.which(start.split()[0]) is None or shutil.which("fzf") is None:
+        pytest.skip("not installed")
+    (shell_home.path / "file").write_text("only line\n")
+    with shell_home.shell() as seat:
+        seat.until_last(SHELL_PROMPT)
+        seat.type(start + "\r")
+        seat.until(lambda: any(seen in row for row in seat.lines()), "its screen")
+        seat.type(leave)
+        seat.until(lambda: b"\x1b[?1049l" in seat.raw, "its end")
+        seat.until(lambda: seat.last.endswith(SHELL_PROMPT), "the prompt")
+        seat.type("clear\r")
+        seat.until(lambda: seat.lines() == [SHELL_PROMPT], "an empty screen")
+        seat.run("ech after")
+        seat.until_shown("named ech")
+        assert sum(row == "Cause" for row in seat.scrollback()) == 1
+
+
 def test_inside_a_terminal_multiplexer_it_works_as_on_a_terminal(shell_home: Home) -> None:
     if shutil.which("tmux") is None:
         pytest.skip("not installed")

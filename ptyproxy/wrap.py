@@ -67,6 +67,19 @@ def continues(lines: Sequence[str], width: int | None = None) -> list[bool]:
     return [*result, False] if lines else []
 
 
+def may_continue(lines: Sequence[str], width: int | None = None) -> list[bool]:
+    """For each line whether the next one could be its continuation, for those who would rather be wrong than miss it:
+    it fills a terminal, and there need be no other evidence. The last is always False.
+    """
+    widths = [cell_width(line) for line in lines]
+    terminals = {max(widths, default=0), *COMMON_WIDTHS} if width is None else {width}
+    return [
+        i + 1 < len(lines)
+        and any(filled >= MIN_WIDTH and _fills(filled, terminal, lines[i + 1]) for terminal in terminals)
+        for i, filled in enumerate(widths)
+    ]
+
+
 def _fills(width: int, terminal: int, following: str) -> bool:
     return width == terminal or (width == terminal - 1 and cell_width(following[:1]) == 2)
 

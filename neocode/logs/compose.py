@@ -13,7 +13,7 @@ from neocode.logs.reduce import Segment
 from neocode.logs.stream import SOFT
 from ptyproxy.redact import Mask, Redactor, mask_text, merged
 from ptyproxy.text import strip_sequences
-from ptyproxy.wrap import continues
+from ptyproxy.wrap import continues, may_continue
 
 
 class Composed(NamedTuple):
@@ -64,7 +64,9 @@ def compose(
         parts.append(part)
         at += len(part)
     joined = "".join(parts)
-    masks = merged([*redactor.find(joined), *apart]) if redactor else []
+    masks = (
+        merged([*redactor.find(joined), *apart, *_at_breaks(lines, texts, joins, redactor, width)]) if redactor else []
+    )
     text, kinds = _render(joined, masks, dropped)
     for kind, number in overwritten.items():
         kinds[kind] = kinds.get(kind, 0) + number
@@ -110,6 +112,24 @@ def _is_wrapped(lines: Sequence[_Line], joins: Sequence[bool], index: int) -> bo
     """Whether the line was joined with a neighbour by its width. It is redacted alone too: were it no wrapped line,
     the neighbour's text would hide where a token ends."""
     return any(joins[i] and not lines[i].data.endswith(SOFT) for i in (index - 1, index) if i >= 0)
+
+
+def _at_breaks(
+    lines: Sequence[_Line], texts: Sequence[str], joins: Sequence[bool], redactor: Redactor, width: int | None
+) -> list[Mask]:
+    """Secrets that show only when two lines are read as one, which they may have been: a name, or the secret itself,
+    was broken at the terminal's edge where nothing else tells so. Offsets are of the joined text.
+    """
+    found: list[Mask] = []
+    at = 0
+    for i, uncertain in enumerate(may_continue(texts, width)):
+        seam = at + len(texts[i])
+        if uncertain and not (joins[i] or lines[i].note or lines[i + 1].note):
+            for start, end, kind in redactor.find(texts[i] + texts[i + 1]):
+                if at + end > seam:  # what ends before it is found without
+                    found.append(Mask(at + start + (at + start >= seam), at + end + 1, kind))
+        at = seam + (not joins[i])
+    return found
 
 
 def _is_margin(lines: Sequence[_Line], joins: Sequence[bool], index: int) -> bool:

@@ -102,6 +102,28 @@ def test_a_key_whose_begin_line_is_left_out_is_masked(prefix: str, lines: int) -
     assert pieces_left(prepare("\n".join([*LINES, cut]), REDACTOR, 4096).text, key, 12) == []
 
 
+@pytest.mark.parametrize("width", [80, 97])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DB_PASSWORD=", "hunterhunter"),
+        ("DB_PASSWORD=", "hUn7er2-pa55"),
+        ("mysql --password ", "swordfishes"),
+        ("export API_TOKEN=", "abcdefabcdefabcdef"),
+        ("Authorization: Bearer ", "abcdefghijklmnopqrstu1"),
+    ],
+)
+def test_a_name_broken_by_the_terminal_still_gives_its_secret_away(name: str, value: str, width: int) -> None:
+    """Nothing but the line's width says that it was broken, and no other line has that width."""
+    for cut in range(len(name) + len(value)):
+        line = ("running with the settings that were given: " * 3)[: width - cut - 1] + f" {name}{value}"
+        text = "\n".join([*(line[at : at + width] for at in range(0, len(line), width)), "done"])
+        prepared = prepare(text, REDACTOR)
+        assert value not in prepared.text.replace("\n", ""), (cut, prepared.text)
+        assert prepared.masked == 1
+        assert prepared.text.endswith("\ndone")
+
+
 def test_a_key_in_one_endless_line_is_masked() -> None:
     key = pem("PRIVATE KEY", 900, "\\n")
     text = '{"log": "' + "word " * 9000 + '", "private_key": "' + key + '", "rest": "' + "word " * 9000 + '"}'

@@ -108,7 +108,7 @@ def test_a_key_whose_begin_line_is_left_out_is_masked(prefix: str, lines: int) -
     [
         ("DB_PASSWORD=", "hunterhunter"),
         ("DB_PASSWORD=", "hUn7er2-pa55"),
-        ("mysql --password ", "swordfishes"),
+        ("deploy --password ", "swordfishes"),
         ("export API_TOKEN=", "abcdefabcdefabcdef"),
         ("Authorization: Bearer ", "abcdefghijklmnopqrstu1"),
     ],

@@ -37,6 +37,7 @@ MODULES = (
     "ptyproxy.notices",
     "ptyproxy.diagnosis",
     "ptyproxy.integration.hotkey",
+    "ptyproxy.typed_ahead",
     "ptyproxy.findings",
     "ptyproxy.tap",
     "ptyproxy.control",

@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from ptyproxy.idm_visit import Visitor
 
 MAX_MESSAGES = 4096  # each way; an answer has at most a few hundred blocks
-AUTO_SEC = 60.0
-MANUAL_SEC = 90.0
+# the assistant has its own, shorter deadlines (60 s, 90 s) and knows what to say of them
+AUTO_SEC = 65.0
+MANUAL_SEC = 95.0
 CLOSE_SEC = 1.0
 
 

@@ -203,9 +203,8 @@ class ShellTap:
 
     @property
     def at_idle_prompt(self) -> bool:
-        """A prompt is drawn, nothing was typed since, and it has the screen to itself."""
-        idle = self.capture.state == "input" and not self._typed and not self.capture.modes.alternate
-        return idle and not self._mode_has_screen
+        """The same, and the prompt has the screen to itself."""
+        return self.prompt_is_idle and not self._mode_has_screen
 
     @property
     def _mode_has_screen(self) -> bool:

@@ -56,7 +56,6 @@ class GatewayLink:
         self._connecting = asyncio.Lock()
         self._changed = asyncio.Event()  # set and replaced whenever a client comes
         self._task: asyncio.Task[None] | None = None
-        self.notes: list[str] = []
 
     @property
     def connected(self) -> bool:
@@ -95,7 +94,6 @@ class GatewayLink:
                 await client.close()
                 raise
             self._client = client
-            self.notes.extend(client.notes)
             self._changed.set()
             self._changed = asyncio.Event()
             return client

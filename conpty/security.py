@@ -11,7 +11,7 @@ import ctypes
 import functools
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ctypes import wintypes
 
 from conpty import sddl
@@ -26,7 +26,7 @@ TOKEN_USER, TOKEN_ELEVATION_TYPE = 1, 18
 ELEVATED = 2  # TokenElevationTypeFull: the strong half of a split token
 PROCESS_QUERY_LIMITED_INFORMATION = 0x1000
 SDDL_REVISION_1 = 1
-SE_FILE_OBJECT = 1
+SE_FILE_OBJECT, SE_KERNEL_OBJECT = 1, 6
 OWNER, DACL, PROTECTED_DACL = 0x1, 0x4, 0x80000000
 GENERIC_READ, GENERIC_WRITE = 0x80000000, 0x40000000
 # FILE_APPEND_DATA, FILE_READ_ATTRIBUTES, READ_CONTROL, SYNCHRONIZE: every write goes to the end
@@ -80,6 +80,10 @@ _declare(
 )  # fmt: skip
 _declare(
     _advapi32, "GetNamedSecurityInfoW", wintypes.DWORD, wintypes.LPCWSTR, ctypes.c_int, wintypes.DWORD,
+    _POINTER, _POINTER, _POINTER, _POINTER, _POINTER,
+)  # fmt: skip
+_declare(
+    _advapi32, "GetSecurityInfo", wintypes.DWORD, wintypes.HANDLE, ctypes.c_int, wintypes.DWORD,
     _POINTER, _POINTER, _POINTER, _POINTER, _POINTER,
 )  # fmt: skip
 _declare(_advapi32, "SetFileSecurityW", wintypes.BOOL, wintypes.LPCWSTR, wintypes.DWORD, ctypes.c_void_p)
@@ -140,22 +144,12 @@ def open_append(path: str) -> int:
 
 def read_sddl(path: str) -> str:
     """Owner and DACL of a file or directory."""
-    descriptor = ctypes.c_void_p()
-    wanted = OWNER | DACL
-    code = _advapi32.GetNamedSecurityInfoW(
-        path, SE_FILE_OBJECT, wanted, None, None, None, None, ctypes.byref(descriptor)
-    )
-    if code:
-        raise ctypes.WinError(code)
-    try:
-        text = ctypes.c_void_p()
-        if not _advapi32.ConvertSecurityDescriptorToStringSecurityDescriptorW(
-            descriptor, SDDL_REVISION_1, wanted, ctypes.byref(text), None
-        ):
-            raise last_error(path)
-        return _taken(text)
-    finally:
-        _kernel32.LocalFree(descriptor)
+    return _told(_advapi32.GetNamedSecurityInfoW, path, SE_FILE_OBJECT)
+
+
+def pipe_sddl(handle: int) -> str:
+    """Owner and DACL of a pipe."""
+    return _told(_advapi32.GetSecurityInfo, handle, SE_KERNEL_OBJECT)
 
 
 def restrict(path: str) -> None:
@@ -189,6 +183,22 @@ def _open(path: str, access: int, disposition: int) -> int:
     if handle == INVALID_HANDLE:
         raise last_error(path)
     return msvcrt.open_osfhandle(handle, os.O_RDWR | os.O_BINARY | os.O_NOINHERIT)
+
+
+def _told(function: Callable[..., int], what: str | int, kind: int) -> str:
+    descriptor, text = ctypes.c_void_p(), ctypes.c_void_p()
+    wanted = OWNER | DACL
+    code = function(what, kind, wanted, None, None, None, None, ctypes.byref(descriptor))
+    if code:
+        raise ctypes.WinError(code)
+    try:
+        if not _advapi32.ConvertSecurityDescriptorToStringSecurityDescriptorW(
+            descriptor, SDDL_REVISION_1, wanted, ctypes.byref(text), None
+        ):
+            raise last_error()
+        return _taken(text)
+    finally:
+        _kernel32.LocalFree(descriptor)
 
 
 @contextlib.contextmanager

@@ -26,7 +26,7 @@ from ptyproxy.messages import (
     Stop,
     ToControl,
 )
-from ptyproxy.ports import Assistant, AssistantError, ConsentNeeded
+from ptyproxy.ports import Assistant, AssistantError, ConsentNeeded, NothingSaid
 
 if TYPE_CHECKING:
     import asyncio
@@ -192,6 +192,8 @@ class ControlThread:
         limit = AUTO_SEC if automatic else MANUAL_SEC
         try:
             answer = await asyncio.wait_for(self._ask(ask, assistant), limit)
+        except NothingSaid:
+            self._tell(Failed(ask.ticket, ""))
         except AssistantError as error:
             self._tell(Failed(ask.ticket, str(error), isinstance(error, ConsentNeeded)))
         except asyncio.TimeoutError:

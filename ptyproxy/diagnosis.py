@@ -28,13 +28,17 @@ _NUMBERS = re.compile(rb"\d+")
 
 
 class Job(NamedTuple):
-    """One question on its way. `number`: the record it is about, 0 for the screen or a free question."""
+    """One question on its way. `number`: the record it is about, 0 for the screen or a free question.
+
+    `unsure`: whether there is anything to ask about is still being looked at, and nobody is told of that.
+    """
 
     ticket: int
     number: int
     fingerprint: bytes
     automatic: bool
     asked_at: float
+    unsure: bool = False
 
 
 class Shown(NamedTuple):
@@ -92,22 +96,27 @@ class Diagnosis:
     @property
     def busy(self) -> bool:
         """Whether an answer is awaited."""
-        return self._running is not None
+        return self._running is not None and not self._running.unsure
 
     # -- what happens in the shell
 
-    def command_ended(self, record: CommandRecord, *, hidden: bool) -> None:
-        """A command ended; `hidden`: its line was typed with a leading space."""
+    def command_ended(self, record: CommandRecord, *, hidden: bool, by_text: bool = False) -> None:
+        """A command ended; `hidden`: its line was typed with a leading space.
+
+        `by_text`: its shell tells no exit codes, so whether it failed is for its text to say.
+        """
         if self.is_ours(record.command or ""):
             return
         self._last = record
-        if record.exit_code in policy.NO_FAULT_CODES or record.exit_code is None:
+        unsure = record.exit_code is None and by_text
+        if record.exit_code in policy.NO_FAULT_CODES or (record.exit_code is None and not unsure):
             return
-        self._last_failed = record
+        self._last_failed = None if unsure else record
         if not self.auto or self.held:
             return
-        finding = self._find(record, True)
-        reason = policy.skip_reason(record, has_text=shows_text(finding.output), hidden=hidden, settings=self._settings)
+        finding = self._find(record, True)._replace(unsure=unsure)
+        text = shows_text(finding.output)
+        reason = policy.skip_reason(record, has_text=text, hidden=hidden, settings=self._settings, by_text=unsure)
         if reason is None:
             self._consider(record, finding)
 
@@ -133,7 +142,7 @@ class Diagnosis:
             if line in ("empty", "same"):
                 self._insert_next(self._shown)
             return
-        if self._running is None or self._running.number != number:
+        if not self.busy or (self._running is not None and self._running.number != number):
             self.ask_about(target)
 
     def _target(self) -> CommandRecord | None:
@@ -152,7 +161,7 @@ class Diagnosis:
 
     def requested(self, about: CommandRecord | None = None) -> None:
         """`neocode diag` from another terminal, about the command that runs, or typed here, about the one before."""
-        if self._running is None:
+        if not self.busy:
             self.ask_about(about or self._target())
 
     def switch(self, auto: bool) -> None:
@@ -193,14 +202,14 @@ class Diagnosis:
             self._notices.say(known.text, asked=not finding.automatic)
             self._remember_shown(number, known.answer)
             return
-        self._begin(Job(self._ticket(), number, fingerprint, finding.automatic, self._clock()))
+        self._begin(Job(self._ticket(), number, fingerprint, finding.automatic, self._clock(), finding.unsure))
         self._post(Ask(self._tickets, finding))
 
     def _begin(self, job: Job) -> None:
         self._running = job
         self._text = []
         # nothing is looked at by itself while it waits for the user's word
-        marker = self._marker and not (job.automatic and self._consent_told)
+        marker = self._marker and not (job.automatic and self._consent_told) and not job.unsure
         self._marker_due = job.asked_at + MARKER_SEC if marker else None
 
     def receive(self, message: FromControl) -> None:
@@ -210,13 +219,14 @@ class Diagnosis:
             return
         if isinstance(message, Block):
             self._marker_due = None
+            self._running = job._replace(unsure=False)
             self._text.append(message.text)
             self._notices.say(message.text, asked=not job.automatic)
             return
         self._running, self._marker_due = None, None
         if isinstance(message, Done):
             self._finish(job, message.answer)
-        elif not (message.consent and self._consent_told):
+        elif message.line and not (message.consent and self._consent_told):
             self._consent_told = self._consent_told or message.consent
             self._notices.say(remark(message.line), asked=not job.automatic)
         self._start_next()

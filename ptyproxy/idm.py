@@ -259,7 +259,7 @@ class Mode:
         self._release()
         self._wires.show(b"\r\n" * self._rows)
         self.state = "handing"
-        if self._handover.begin(line, self._clock(), marked=self._capture.authenticated):
+        if self._handover.begin(line, self._clock(), marked=self._tap.takes_orders and self._capture.authenticated):
             self._finish_handover()
 
     def _finish_handover(self) -> None:

@@ -38,6 +38,11 @@ class Surroundings(Protocol):
         ...
 
     @property
+    def takes_orders(self) -> bool:
+        """Whether the shell's line editor looks for orders, where it has one."""
+        ...
+
+    @property
     def prompt_span(self) -> tuple[int, int]:
         """Where the newest prompt lies in the stream, from its begin mark to its end mark."""
         ...

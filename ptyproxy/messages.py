@@ -49,7 +49,7 @@ class Done(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """From the control thread: no answer, and why; `consent`: the user has to allow it first."""
+    """From the control thread: no answer, and why; `consent`: the user has to allow it first. No line: no fault."""
 
     ticket: int
     line: str

@@ -39,6 +39,11 @@ class Situation(Protocol):
         ...
 
     @property
+    def takes_orders(self) -> bool:
+        """Whether the shell has a line editor that could show something."""
+        ...
+
+    @property
     def marked(self) -> bool:
         """Whether the shell marks its prompts."""
         ...
@@ -144,7 +149,7 @@ class Notices:
             self._give_up_order()
         if not self._waiting:
             return None
-        if self.widget_works and self._situation.at_idle_prompt:
+        if self.widget_works and self._situation.takes_orders and self._situation.at_idle_prompt:
             self._order(now)
             return ACK_SEC
         if self._asked and not self._situation.marked:

@@ -11,18 +11,28 @@ from typing import NamedTuple
 from ptyproxy.records import CommandRecord
 
 # an exit code that is an answer, or the user's own doing: interrupted (SIGINT), quit, terminated, stopped
-NO_FAULT_CODES = frozenset({0, 130, 131, 143, 148})
+NO_FAULT_CODES = frozenset(
+    {0, 130, 131, 143, 148, 0xC000013A, 0xC000013A - (1 << 32)}
+)  # Windows: STATUS_CONTROL_C_EXIT
 # killed (OOM), aborted, segmentation fault ...: worth a word even when nothing was printed
-TELLING_CODES = frozenset({126, 127, 134, 135, 136, 137, 139})
+TELLING_CODES = frozenset({126, 127, 134, 135, 136, 137, 139, 9009})
+WINDOWS_FAULTS = range(0xC0000000, 0xD0000000)  # NTSTATUS of severity "error": access violation, missing DLL ...
 # programs whose non-zero exit is an answer
 ANSWERING_PROGRAMS = frozenset(
     """[ [[ test false grep egrep fgrep zgrep rg ag diff cmp colordiff pgrep pidof which type command hash expr
     getent timeout mountpoint is-active is-enabled fzf sk dialog whiptail zenity less more man watch tail
-    exit logout return break""".split()
+    exit logout return break findstr where fc comp choice robocopy""".split()
 )
+# programs that show what others have written; where nobody tells an exit code, their text says nothing
+SHOWING_PROGRAMS = frozenset(
+    """type more find sort tree echo set help ver doskey cls title prompt path rem cat bat head curl wget tasklist
+    systeminfo wevtutil ssh wsl vim nvim nano notepad""".split()
+)
+# likewise, when they are given nothing to run: what shows then is a conversation
+REPLS = frozenset("python python3 py ipython node deno irb psql mysql sqlite3 redis-cli ghci gdb".split())
 # without a script or `-c` they end with the status of whatever was typed in them last, if they started at all
 INHABITED_SEC = 1.0
-SHELLS = frozenset("bash zsh fish sh dash ash ksh ksh93 mksh pwsh nu".split())
+SHELLS = frozenset("bash zsh fish sh dash ash ksh ksh93 mksh pwsh powershell cmd nu".split())
 _RUNS_SOMETHING = re.compile(r"\s(?:[^-\s]|-[A-Za-z]*c\b|--?[cC]ommand\b)")
 # words in front of the program that matters
 _PREFIXES = frozenset("sudo doas env time nice nohup command builtin exec noglob stdbuf ionice then do else !".split())
@@ -39,6 +49,7 @@ _PREFIX_VALUES = {
 }
 _SEPARATORS = re.compile(r"\|\||&&|[|;&\n]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_WINDOWS_SUFFIX = re.compile(r"\.(?:exe|cmd|bat|com)\Z", re.IGNORECASE)
 
 MAX_INSERT_CHARS = 500  # a longer line is no command that a person checks before Enter
 _DESTRUCTIVE = (
@@ -86,17 +97,21 @@ def program_of(command: str) -> str:
             skip = not skip and word in valued
             valued = _PREFIX_VALUES.get(word, frozenset()) if word in _PREFIXES else valued
             continue
-        return word.strip("\"'`(){}\\").replace("\\", "/").rpartition("/")[2]
+        name = word.strip("\"'`(){}\\").replace("\\", "/").rpartition("/")[2]
+        return _WINDOWS_SUFFIX.sub("", name)
     return ""
 
 
-def skip_reason(record: CommandRecord, *, has_text: bool, hidden: bool, settings: Settings) -> str | None:
+def skip_reason(
+    record: CommandRecord, *, has_text: bool, hidden: bool, settings: Settings, by_text: bool = False
+) -> str | None:
     """Why this command is not diagnosed by itself, None when it is. `hidden`: typed with a leading space.
 
-    `has_text`: it put something on the screen.
+    `has_text`: it put something on the screen. `by_text`: an unknown exit code is none that one could have known, so
+    its text may be looked at.
     """
     code = record.exit_code
-    if code is None:
+    if code is None and not by_text:
         return "exit code unknown"
     if code in NO_FAULT_CODES:
         return f"exit code {code}"
@@ -107,11 +122,14 @@ def skip_reason(record: CommandRecord, *, has_text: bool, hidden: bool, settings
     program = program_of(record.command or "")
     if program in settings.ours:
         return "a command of ours"
-    if program in settings.ignore:
+    if program in settings.ignore or (code is None and program.lower() in settings.ignore):
         return "a program whose exit code is an answer"
-    if program in SHELLS and _was_lived_in(record, program):
+    talks = program in SHELLS or (code is None and program in REPLS)
+    if talks and _was_lived_in(record, program):
         return "a shell inside the shell"
-    if not has_text and code not in TELLING_CODES:
+    if code is None and program.lower() in SHOWING_PROGRAMS:
+        return "a program that shows what others wrote"
+    if not has_text and not (code in TELLING_CODES or (code is not None and code % (1 << 32) in WINDOWS_FAULTS)):
         return "nothing on the screen"
     return None
 

@@ -19,6 +19,7 @@ class Finding(NamedTuple):
 
     `record` None: there is only the recent screen (`output`). `near`: the commands before it, oldest first, for the
     first turn of an `@ai` talk. `automatic`: nobody asked; a remote provider may not be asked then without consent.
+    `unsure`: the shell does not tell exit codes; nobody is asked unless the text itself says that the command failed.
     """
 
     record: CommandRecord | None
@@ -27,6 +28,7 @@ class Finding(NamedTuple):
     shell: str
     automatic: bool
     near: tuple[tuple[CommandRecord, Output], ...] = ()
+    unsure: bool = False
 
 
 class Answer(NamedTuple):
@@ -49,6 +51,10 @@ class ConsentNeeded(AssistantError):
     """The provider is remote and the user has not allowed automatic diagnosis with it; the line says how."""
 
 
+class NothingSaid(AssistantError):
+    """An `unsure` finding whose text does not say that anything failed: there is nothing to show."""
+
+
 class Assistant(Protocol):
     """The application's side of a shell: one gateway connection for diagnoses, `@ai` turns and notifications."""
 
@@ -66,6 +72,7 @@ class Assistant(Protocol):
         """Ask about `finding`; `show` gets each block of the answer, rendered. Cancel the task to stop the provider.
 
         Raises:
+            NothingSaid: nothing failed, as far as the text of an `unsure` finding tells.
             AssistantError: no answer; the text is the one line to show.
         """
         ...

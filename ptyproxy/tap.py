@@ -52,6 +52,7 @@ class ShellTap:
     ) -> None:
         self.capture = capture
         self.findings = Findings(capture, kind, cols)
+        self._tells_codes = kind != "cmd"  # at least sometimes: an unknown code is then nothing to wonder about
         self._receive = receive
         self._clock = clock
         self._hotkey = bytes((hotkey,))
@@ -216,6 +217,11 @@ class ShellTap:
         return self._ended and self.capture.state == "idle" and not self.capture.modes.alternate
 
     @property
+    def takes_orders(self) -> bool:
+        """Whether the shell's line editor looks for orders, as far as it has not said that there is none."""
+        return self.capture.facts.get("widget") != "none"
+
+    @property
     def marked(self) -> bool:
         """Whether the shell marks its prompts."""
         return self.capture.authenticated
@@ -246,7 +252,9 @@ class ShellTap:
 
     def _takes_hotkey(self, piece: Input) -> bool:
         """Only for a shell whose editor does not bind it: at a prompt, before anything was typed."""
-        return not self.capture.authenticated and not piece.typed and self.quiet_since is not None
+        if self.capture.authenticated:
+            return self.capture.facts.get("hotkey") == "taken" and self.at_idle_prompt and not piece.typed
+        return not piece.typed and self.quiet_since is not None
 
     def _happened(self, event: Event) -> None:
         if isinstance(event, CommandEnded):
@@ -283,7 +291,8 @@ class ShellTap:
             self._at_ai(words[1] if len(words) > 1 else "")
         else:
             self.diagnosis.held = self.mode is not None and self.mode.visiting
-            self.diagnosis.command_ended(record, hidden=self._hidden)
+            by_text = not self._tells_codes and self.capture.authenticated
+            self.diagnosis.command_ended(record, hidden=self._hidden, by_text=by_text)
         self.on_state()
 
     def _at_ai(self, question: str) -> None:

@@ -88,7 +88,7 @@ class WrappedShell:
 
     def _insert(self, line: str) -> None:
         """Put a line into the shell's editor; the widget does it when the line is empty or still ours."""
-        if self._plan.widget_key:
+        if self._plan.widget_key and self.tap.takes_orders:
             try:
                 self._session.write(LINE_ORDER, line.encode())
             except OSError:

@@ -25,9 +25,9 @@ from neocode.providers.openai.endpoint import UNKNOWN_ORIGIN
 from neocode.shell.child import extract
 from neocode.shell.consent import Consent
 from neocode.shell.context import context_of, job_of
-from neocode.shell.job import Result
+from neocode.shell.job import Job, Result
 from neocode.shell.publisher import Publisher
-from ptyproxy.ports import Answer, AssistantError, ConsentNeeded, Finding, Show
+from ptyproxy.ports import Answer, AssistantError, ConsentNeeded, Finding, NothingSaid, Show
 from ptyproxy.sanitize import sanitize_line
 
 if TYPE_CHECKING:
@@ -147,7 +147,8 @@ class ShellAssistant:
 
     async def _ask(self, session_id: str, question: str, finding: Finding | None, show: Show) -> Answer:
         known = finding is None and session_id in self._talks
-        result = await self._while_connecting(extract(job_of(finding, self._literals, question)))
+        job = job_of(finding, self._literals, question)
+        result = await (self._if_failed(job) if finding and finding.unsure else self._while_connecting(extract(job)))
         if finding is not None and finding.automatic:
             await self._require_consent()
         context = None if known else context_of(finding, result)
@@ -157,6 +158,16 @@ class ShellAssistant:
 
         view = AnswerView(finding.cols if finding else self._cols(), self._color, show)
         return _finished(await self._followed(params, view), view, result)
+
+    async def _if_failed(self, job: Job) -> Result:
+        """What becomes of `job` when its output says that something failed. Raises NothingSaid when it does not."""
+        try:
+            result = await extract(job)
+        except NeocodeError:
+            raise NothingSaid from None  # nobody asked, and nothing may have been wrong
+        if not result.failed:
+            raise NothingSaid
+        return result
 
     async def _while_connecting(self, work: Coroutine[None, None, T]) -> T:
         """`work`, while the gateway is reached, or started, at the same time."""

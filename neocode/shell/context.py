@@ -30,6 +30,7 @@ def job_of(finding: Finding | None, literals: tuple[str, ...], question: str = "
         texts=tuple(texts),
         literals=literals,
         near=True,
+        judge=finding.shell if finding.unsure else "",
     )
 
 

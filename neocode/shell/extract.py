@@ -50,7 +50,14 @@ def answer(job: Job) -> dict[str, Any]:
         "near": facts.near_commands(outputs[-1].text) if job.near and outputs else [],
         "os": facts.os_name(),
         "lang": facts.language(),
+        "failed": bool(job.judge) and _failed(outputs, [text.text for text in texts], job.judge, facts.os_name()),
     }
+
+
+def _failed(outputs: list[Extract], texts: list[str], kind: str, system: str) -> bool:
+    from neocode.shell.verdict import says_failure
+
+    return says_failure(outputs[-1].text, texts[1], kind, system)
 
 
 def extract(job: OutputJob, redactor: Redactor, max_bytes: int) -> Extract:

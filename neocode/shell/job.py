@@ -27,13 +27,15 @@ class OutputJob(NamedTuple):
 
 class Job(NamedTuple):
     """`outputs` become text; `texts` (command lines, directories, questions) are redacted only. `literals`: secrets
-    that are known as they are. `near`: look on PATH for the command that the last output says is missing.
+    that are known as they are. `near`: look on PATH for the command that the last output says is missing. `judge`: the
+    shell's kind, for saying whether the last output is that of a failure (`texts`: the question, then its command).
     """
 
     outputs: tuple[OutputJob, ...] = ()
     texts: tuple[str, ...] = ()
     literals: tuple[str, ...] = ()
     near: bool = False
+    judge: str = ""
 
 
 class Extract(NamedTuple):
@@ -45,7 +47,10 @@ class Extract(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What became of a job. `masked`: secrets in `texts`. `os` and `lang` as in AskContext."""
+    """What became of a job. `masked`: secrets in `texts`. `os` and `lang` as in AskContext.
+
+    `failed`: the last output says for certain that its command failed; always False without `Job.judge`.
+    """
 
     outputs: tuple[Extract, ...]
     texts: tuple[str, ...]
@@ -53,6 +58,7 @@ class Result(NamedTuple):
     near: tuple[str, ...]
     os: str
     lang: str
+    failed: bool = False
 
 
 def encode_job(job: Job) -> bytes:
@@ -69,6 +75,7 @@ def encode_job(job: Job) -> bytes:
         "texts": [text[:MAX_TEXT_CHARS] for text in job.texts],
         "literals": list(job.literals),
         "near": job.near,
+        "judge": job.judge,
     }
     return b"\n".join([json.dumps(header).encode("ascii"), b"".join(parts)])
 
@@ -84,7 +91,7 @@ def decode_job(data: bytes) -> Job:
         output = Output(raw[at:middle], each["skipped"], raw[middle:end])
         outputs.append(OutputJob(output, each["cols"], each["share"]))
         at = end
-    return Job(tuple(outputs), tuple(header["texts"]), tuple(header["literals"]), header["near"])
+    return Job(tuple(outputs), tuple(header["texts"]), tuple(header["literals"]), header["near"], header["judge"])
 
 
 def decode_result(members: Mapping[str, Any]) -> Result:
@@ -96,4 +103,5 @@ def decode_result(members: Mapping[str, Any]) -> Result:
         tuple(members["near"]),
         members["os"],
         members["lang"],
+        members["failed"],
     )

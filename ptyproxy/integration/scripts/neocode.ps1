@@ -376,23 +376,30 @@
                 $state.Line = $line
             }
             $text = __Neocode-Order 'show'
-            if ($text) { __Neocode-Show $text } else { [Console]::Write((__Neocode-Mark B '')) }
+            if ($null -ne $text) { __Neocode-Show $text } else { [Console]::Write((__Neocode-Mark B '')) }
         } catch { }
         __Neocode-Forget $errors
     }
 
-    # Prints in place of the prompt, which PSReadLine then draws again below, and the line after it.
+    # Prints in place of the prompt, which PSReadLine then draws again below, and the line after it. Where the prompt is,
+    # the cursor tells: PSReadLine does not know what was drawn on the terminal since.
     function Global:__Neocode-Show([string]$Text) {
         $state = $Global:__NeocodeState
         $buffer = $null
         $cursor = $null
         [Microsoft.PowerShell.PSConsoleReadLine]::GetBufferState([ref]$buffer, [ref]$cursor)
-        [Microsoft.PowerShell.PSConsoleReadLine]::SetCursorPosition(0)
-        $top = [Math]::Max(0, [Console]::CursorTop - [Math]::Max($state.Rows, $state.Height))
-        [Microsoft.PowerShell.PSConsoleReadLine]::SetCursorPosition($cursor)
-        [Console]::SetCursorPosition(0, $top)
+        $reset = "$([char]27)[m"
+        [Console]::Write($reset)  # .NET on Unix forgets by that where it believes the cursor to be
+        $top = [Console]::CursorTop - [Math]::Max($state.Rows, $state.Height)
+        if ($cursor) {
+            [Microsoft.PowerShell.PSConsoleReadLine]::SetCursorPosition(0)
+            $first = [Console]::CursorTop
+            [Microsoft.PowerShell.PSConsoleReadLine]::SetCursorPosition($cursor)
+            $top -= [Console]::CursorTop - $first
+        }
+        [Console]::SetCursorPosition(0, [Math]::Max(0, $top))
         # not by [Console], which has the OEM code page in 5.1
-        $Host.UI.Write("$([char]27)[J" + $Text.Replace("`n", "`r`n"))
+        $Host.UI.Write("$([char]27)[J" + $Text.Replace("`n", "`r`n") + $reset)
         $state.Redraw = $true
         try {
             [Microsoft.PowerShell.PSConsoleReadLine]::InvokePrompt($null, [Console]::CursorTop)

@@ -19,7 +19,7 @@ from neocode.gateway.client import GatewayClient
 from neocode.gateway.endpoint import resolve_endpoint
 from neocode.gateway.link import GatewayLink
 from neocode.shell.assistant import ShellAssistant
-from ptyproxy.ports import AssistantError, Finding
+from ptyproxy.ports import AssistantError, Finding, NothingSaid
 from ptyproxy.records import CommandRecord, Output
 
 MakeFinding = Callable[..., Finding]
@@ -83,6 +83,24 @@ def test_a_diagnosis_starts_the_daemon_and_shows_blocks(home: NeoHome, finding: 
     assert len(blocks) > 2
     assert all(block.endswith("\n") for block in blocks)
     assert "\x1b[1mCause\x1b[0m" in "".join(blocks)
+
+
+def test_a_finding_whose_text_says_nothing_of_a_failure_reaches_no_gateway(home: NeoHome, finding: MakeFinding) -> None:
+    """CMD tells no exit code: the offline rules decide whether there is anything to ask about."""
+    shown: list[str] = []
+
+    async def diagnose() -> None:
+        async with bound(shell="cmd") as (assistant, _):
+            copied = finding("copy a b", b"        1 file(s) copied.\r\n", automatic=True)._replace(unsure=True)
+            with pytest.raises(NothingSaid):
+                await assistant.diagnose(copied, shown.append)
+            assert not gateway_listens()
+            missing = b"'gti' is not recognized as an internal or external command,\r\n"
+            failed = finding("gti", missing, automatic=True)._replace(unsure=True, shell="cmd")
+            assert "gti" in (await assistant.diagnose(failed, shown.append)).root_cause
+
+    asyncio.run(diagnose())
+    assert shown
 
 
 def test_a_killed_program_without_output_is_diagnosed(home: NeoHome, finding: MakeFinding) -> None:

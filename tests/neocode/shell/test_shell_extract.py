@@ -177,3 +177,11 @@ def test_the_child_gives_way_to_the_users_programs(home: NeoHome, tmp_path: Path
     finally:
         process.kill()
         process.communicate()
+
+
+def test_whether_the_output_is_that_of_a_failure_is_judged_where_that_is_asked(home: NeoHome) -> None:
+    missing = "'gti' is not recognized as an internal or external command,\r\noperable program or batch file.\r\n"
+    texts = ("why?", "gti", "C:\\")
+    assert run(text_job(missing, texts=texts, judge="cmd")).failed
+    assert not run(text_job("1 file(s) copied.\r\n", texts=texts, judge="cmd")).failed
+    assert not run(text_job(missing, texts=texts)).failed

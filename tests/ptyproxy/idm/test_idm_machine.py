@@ -55,6 +55,8 @@ class Rig:
     def release_size(self) -> None:
         assert not self.size_held
 
+    takes_orders = True
+
     @property
     def prompt_is_idle(self) -> bool:
         return self.capture.state == "input"

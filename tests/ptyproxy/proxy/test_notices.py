@@ -21,6 +21,7 @@ class Screen:
     def __init__(self, session: Session, widget: bytes = KEY) -> None:
         self.at_idle_prompt = False
         self.awaits_prompt = False
+        self.takes_orders = True
         self.marked = True
         self.quiet_since: float | None = 0.0
         self.now = 50.0

@@ -97,7 +97,8 @@ def test_a_silent_failure_is_diagnosed_only_when_its_code_tells_something() -> N
         ("a; b | c", "c"),
         ("nice -n 5 ./x/run.sh", "run.sh"),
         ("(cd x; ./y)", "y"),
-        (r"C:\tools\node.exe x.js", "node.exe"),
+        (r"C:\tools\node.exe x.js", "node"),
+        (r"scripts\neocode.cmd diag", "neocode"),
         ("A=1 B=2", ""),
     ],
 )

@@ -43,6 +43,8 @@ CASES = [
     ("bash", "find . -nme x", "find-unknown-predicate", ""),
     ("bash", "sed s/a noexec.sh", "sed-bad-expression", ""),
     ("dash", "gtti", "sh-command-not-found", ""),
+    ("ksh", "gtti", "sh-command-not-found", ""),
+    ("mksh", "gtti", "sh-command-not-found", ""),
     ("dash", "source x", "sh-source-not-found", "bash SCRIPT"),
     ("dash", "[[ a == b ]]", "sh-bashism", "bash SCRIPT"),
     ("dash", "if true; then echo", "sh-syntax-error", ""),
@@ -100,7 +102,7 @@ def test_a_real_shell_message_gives_the_rule(
         check=False,
     )
     log = (run.stdout + run.stderr).decode("utf-8", "replace")
-    kind = "sh" if shell == "dash" else shell
+    kind = "sh" if shell in ("dash", "ksh", "mksh") else shell
     found = rules.log(log, shell=kind, exit_code=run.returncode or None)
     assert found, log
     assert found[0].rule_id == rule, log

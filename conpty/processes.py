@@ -70,6 +70,11 @@ def ancestors(pid: int) -> list[Process]:
     return found
 
 
+def children(pid: int) -> list[Process]:
+    """Whom `pid` has started, as far as they are still there."""
+    return [Process(entry.pid, entry.name) for entry in _snapshot() if entry.parent == pid and entry.pid != pid]
+
+
 def is_alive(pid: int) -> bool:
     """Whether a process with this number runs."""
     handle = _kernel32.OpenProcess(SYNCHRONIZE, False, pid)

@@ -69,6 +69,14 @@ class WindowsPty:
         """A console has no such thing."""
         return None
 
+    def has_children(self) -> bool:
+        """Whether the child runs a program."""
+        if sys.platform == "win32":
+            from conpty.processes import children
+
+            return bool(children(self.pid))
+        return False
+
     def kill(self) -> None:
         """End the child at once; one that has ended is no error."""
         if self.wait(0) is None:

@@ -17,9 +17,9 @@ LONGEST_SEC = 30.0  # between two keys: a program that reads none of them leaves
 class EndOfInput:
     """Made when the input has ended. `over`: the shell has nothing to wait for any more."""
 
-    def __init__(self, pid: int, send: Callable[[bytes], None]) -> None:
+    def __init__(self, has_children: Callable[[], bool], send: Callable[[bytes], None]) -> None:
         self.over = False
-        self._pid = pid
+        self._has_children = has_children
         self._send = send
         self._pause = SILENCE_SEC
         self._since = time.monotonic()
@@ -31,19 +31,9 @@ class EndOfInput:
         if now < due:
             return due - now
         self._since = now
-        if has_children(self._pid):
+        if self._has_children():
             self._send(KEY)
             self._pause = min(2 * self._pause, LONGEST_SEC)
         else:
             self.over = True
         return self._pause
-
-
-def has_children(pid: int) -> bool:
-    """Whether the process runs another one; False when it has ended itself."""
-    import psutil
-
-    try:
-        return bool(psutil.Process(pid).children())
-    except psutil.Error:
-        return False

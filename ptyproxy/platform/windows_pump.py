@@ -176,7 +176,7 @@ class WindowsPump:
             if self.terminal.is_tty:
                 self._hung_up = True
             else:
-                self._end_of_input = EndOfInput(self.pty.pid, self.send)
+                self._end_of_input = EndOfInput(self.pty.has_children, self.send)
 
     # -- events, sizes, the end
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from fake_console import COOKED, IN, OUT, PLAIN, FakeConsole, key
 from hypothesis import given
@@ -101,7 +102,9 @@ class Running:
         self.events.install()
         self.terminal = Terminal(api)
         self.backend = LinuxBackend(command, **backend)
-        self.pump = WindowsPump(WindowsPty(self.backend), self.terminal, self.tap, signals=self.events)
+        pty = WindowsPty(self.backend)
+        pty.has_children = lambda: bool(psutil.Process(pty.pid).children())  # type: ignore[method-assign]
+        self.pump = WindowsPump(pty, self.terminal, self.tap, signals=self.events)
         self._status: int | None = None
         self._thread = threading.Thread(target=self._run)
 

@@ -21,6 +21,7 @@ if sys.platform == "win32":
 
 assert sys.platform == "win32"
 
+DLL = "conpty.dll"
 EXTENDED_STARTUPINFO_PRESENT, CREATE_UNICODE_ENVIRONMENT = 0x80000, 0x400
 STARTF_USESTDHANDLES = 0x100
 PROC_THREAD_ATTRIBUTE_PSEUDOCONSOLE = 0x20016
@@ -85,14 +86,14 @@ class ConptyDll:
         if spec is None or spec.origin is None:
             raise OSError("pywinpty, which brings conpty.dll, is not installed")
         try:
-            dll = ctypes.WinDLL(str(Path(spec.origin).with_name("conpty.dll")))
+            dll = ctypes.WinDLL(str(Path(spec.origin).with_name(DLL)))
             self.create, self.resize, self.close = (
                 dll.ConptyCreatePseudoConsole,
                 dll.ConptyResizePseudoConsole,
                 dll.ConptyClosePseudoConsole,
             )
         except (OSError, AttributeError) as error:  # a FileNotFoundError would be read as "no such program"
-            raise OSError(f"conpty.dll: {error}") from error
+            raise OSError(f"{DLL}: {error}") from error
         console = ctypes.c_void_p
         self.create.restype = self.resize.restype = ctypes.HRESULT  # a failure raises OSError
         handles = [wintypes.HANDLE, wintypes.HANDLE]
@@ -116,7 +117,7 @@ class WindowsPseudoConsoles:
         try:
             return WindowsPseudoConsole(self._dll, rows, cols)
         except OSError as error:
-            raise OSError(f"conpty.dll: {error}") from error
+            raise OSError(f"{DLL}: {error}") from error
 
 
 class WindowsPseudoConsole:

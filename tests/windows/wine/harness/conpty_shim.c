@@ -55,6 +55,7 @@ static DWORD WINAPI pump_input(void *argument) {
         if (!WriteFile(bridge->console_in, data, count, &written, NULL))
             break;
     CloseHandle(bridge->caller_in);
+    CloseHandle(bridge->console_in);
     return 0;
 }
 

@@ -107,12 +107,12 @@ class ShellTap:
         whole = not self._keys.pending
         pieces = self._keys.feed(data)
         for piece in pieces:
-            if piece.kind == "hotkey" and self._takes_hotkey(piece):
-                forwarded = forwarded.replace(self._hotkey, b"", 1)
+            at = piece.start - pieces[0].start + len(forwarded) - len(data)  # where it lies, when all is in `data`
+            if piece.kind == "hotkey" and whole and self._takes_hotkey(piece, state):
+                forwarded = forwarded[:at] + forwarded[at + len(piece.data) :]
                 self.diagnosis.hotkey("other")
             else:
                 if piece.kind == "hotkey" and whole and self._editor_takes_hotkey(state):
-                    at = piece.start - pieces[0].start + len(forwarded) - len(data)
                     forwarded = forwarded[:at] + self._hotkey_key + forwarded[at + len(piece.data) :]
                 self._typed_piece(piece, state)
         self._keys_at = self._clock() if self._keys.pending else None
@@ -250,11 +250,12 @@ class ShellTap:
                 self._hidden = piece.data.startswith(b" ")
             self._typed = self._typed or piece.kind != "hotkey"
 
-    def _takes_hotkey(self, piece: Input) -> bool:
-        """Only for a shell whose editor does not bind it: at a prompt, before anything was typed."""
+    def _takes_hotkey(self, piece: Input, state: str) -> bool:
+        """Only for a shell whose editor does not bind it: before anything was typed, at a prompt if it tells them."""
         if self.capture.authenticated:
             return self.capture.facts.get("hotkey") == "taken" and self.at_idle_prompt and not piece.typed
-        return not piece.typed and self.quiet_since is not None
+        at_prompt = state == "input" or self.prompt_span == (0, 0)
+        return at_prompt and not piece.typed and self.quiet_since is not None
 
     def _happened(self, event: Event) -> None:
         if isinstance(event, CommandEnded):

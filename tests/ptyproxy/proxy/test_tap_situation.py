@@ -65,3 +65,27 @@ def test_the_alternate_screen_is_no_idle_prompt() -> None:
     rig = Rig()
     rig.tap.output(b"\x1b[?1049h")
     assert not rig.tap.at_idle_prompt
+
+
+@pytest.fixture
+def plain_tap() -> ShellTap:
+    """A shell of which nothing is known."""
+    told: Any = Silent()
+    tap = ShellTap(Capture(NONCE), "sh", cols=lambda: 80, receive=list, hotkey=7)
+    tap.attach(told, told, NONCE)
+    return tap
+
+
+def test_a_shell_that_tells_its_prompts_gives_us_the_hotkey_there_and_its_commands_elsewhere(
+    plain_tap: ShellTap,
+) -> None:
+    assert plain_tap.input(b"\x07") == b""
+    plain_tap.output(b"\x1b]7781;neocode;A\x07$ \x1b]7781;neocode;B\x07")
+    assert plain_tap.input(b"\x07") == b""
+    plain_tap.input(b"cat\r")
+    assert plain_tap.input(b"\x07") == b"\x07"
+
+
+@pytest.mark.parametrize("key", [b"\x07", b"\x1b[103;5u", b"\x1b[71;34;7;1;8;1_"])
+def test_the_hotkey_is_taken_in_whatever_way_the_terminal_writes_it(plain_tap: ShellTap, key: bytes) -> None:
+    assert plain_tap.input(b"\x1b[I" + key + b"ls") == b"\x1b[Ils"

@@ -117,7 +117,7 @@ def for_any_code_page(answer: bytes, encoding: str) -> bytes:
         return answer
     import json  # msgspec cannot escape
 
-    return json.dumps(json.loads(answer), separators=(",", ":")).encode()
+    return json.dumps(json.loads(answer), indent=2).encode()
 
 
 async def _follow(answer: AskStream, feed: Callable[[str], None]) -> AskEvent:

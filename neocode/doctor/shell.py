@@ -12,7 +12,8 @@ from neocode import paths
 from neocode.doctor.check import Check, Situation
 from neocode.doctor.startup_files import bindings, obstacles
 from neocode.errors import ConfigError, NeocodeError
-from neocode.shell.launch import DIRECTORY_ENV, SESSION_ENV, default_shell
+from neocode.shell.default_shell import default_shell
+from neocode.shell.launch import DIRECTORY_ENV, SESSION_ENV
 from ptyproxy.integration.plan import shell_kind
 from ptyproxy.sanitize import sanitize_line
 from ptyproxy.session import REFUSED_FILE, STATUS_FILE, live_sessions

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NoReturn
 
 from neocode.errors import NeocodeError, UsageError
+from neocode.shell.default_shell import default_shell, on_path
 
 if TYPE_CHECKING:
     from neocode.cli.shell_cmd import Arguments
@@ -159,28 +160,6 @@ def _ancestors() -> set[int]:
         return set()
 
 
-if sys.platform == "win32":
-
-    def default_shell() -> str:
-        """What the console starts: `%COMSPEC%`."""
-        return os.environ.get("COMSPEC", "cmd.exe")
-
-else:
-
-    def default_shell() -> str:
-        """The user's own shell: `$SHELL`, else the password database's, else /bin/sh."""
-        import pwd
-
-        shell = os.environ.get("SHELL", "")
-        if shell and os.access(shell, os.X_OK) and not os.path.isdir(shell):
-            return shell
-        try:
-            shell = pwd.getpwuid(os.getuid()).pw_shell
-        except KeyError:
-            shell = ""
-        return shell if shell and os.access(shell, os.X_OK) else "/bin/sh"
-
-
 def resolve_shell(shell: str) -> str:
     """The path of a shell named by path or by name; a name that is not found stays as it is and fails to spawn."""
     if os.sep in shell or (os.altsep and os.altsep in shell):
@@ -188,6 +167,10 @@ def resolve_shell(shell: str) -> str:
             return os.path.abspath(shell)
         except OSError:  # the working directory was removed
             return shell
-    import shutil
+    if sys.platform == "win32":
+        found: str | None = on_path(shell, os.environ)
+    else:
+        import shutil
 
-    return shutil.which(shell) or shell
+        found = shutil.which(shell)
+    return found or shell

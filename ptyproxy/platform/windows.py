@@ -71,11 +71,12 @@ class WindowsPty:
 
     def has_children(self) -> bool:
         """Whether the child runs a program."""
+        found = False
         if sys.platform == "win32":
             from conpty.processes import children
 
-            return bool(children(self.pid))
-        return False
+            found = bool(children(self.pid))
+        return found
 
     def kill(self) -> None:
         """End the child at once; one that has ended is no error."""

@@ -231,3 +231,26 @@ def test_a_terminal_multiplexer_inside_is_another_terminal(shell_home: Home) -> 
         seat.run("ech outside")
         seat.until_shown("named ech")
         assert sum(row == "Cause" for row in seat.scrollback()) == 1
+
+
+def test_shells_that_come_and_go_leave_nothing_with_the_gateway(shell_home: Home) -> None:
+    with shell_home.shell() as seat:
+        seat.run("ech once")
+        seat.until_shown("provider offline")
+        descriptors = Path("/proc", str(shell_home.status()["pid"]), "fd")
+        if not descriptors.is_dir():
+            pytest.skip("no /proc")
+    files = sorted(path for path in shell_home.path.rglob("*") if "shell-" not in path.name)
+    soon(lambda: len(live(shell_home)) == 0, "the end of the first")
+    before = len(list(descriptors.iterdir()))
+    for _ in range(12):
+        with shell_home.shell() as seat:
+            seat.until_last(SHELL_PROMPT)
+            seat.type("exit 0\r")
+            assert seat.status() == 0
+    soon(lambda: len(list(descriptors.iterdir())) <= before, "as few descriptors as before")
+    assert sorted(shell_home.path.rglob("*")) == files
+
+
+def live(home: Home) -> list[Path]:
+    return list((home.dir / "run").glob("shell-*"))

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.skipif("sys.platform == 'win32'")
 SUGGESTIONS = "/usr/share/zsh-autosuggestions/zsh-autosuggestions.zsh"
 HIGHLIGHTING = "/usr/share/zsh-syntax-highlighting/zsh-syntax-highlighting.zsh"
 POWERLEVEL = "/usr/share/powerlevel9k/powerlevel9k.zsh-theme"
+LIQUIDPROMPT = "/usr/share/liquidprompt/liquidprompt"
 FZF_BASH = "/usr/share/doc/fzf/examples/key-bindings.bash"
 FZF_ZSH = "/usr/share/doc/fzf/examples/key-bindings.zsh"
 
@@ -71,6 +72,21 @@ def test_powerlevel9k(start, both, home: Path) -> None:
     before = shell.lines()
     shell.order(show="shown\n")
     assert shell.lines() == [*before[:-2], "shown", *before[-2:]]
+    assert shell.commands() == [("false", 1)]
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh"])
+def test_liquidprompt(start, both, home: Path, name: str) -> None:
+    """Its prompt is made anew in a hook, with the status of the command before."""
+    off = "".join(f"LP_ENABLE_{what}=0\n" for what in ("LOAD", "TIME", "RUNTIME", "BATT", "TEMP", "JOBS"))
+    plain, ours = both(name, f"HISTFILE=\n{off}{need(LIQUIDPROMPT)}", "false\r", "(exit 3)\r", "half")
+    assert plain == ours
+    assert " 3 " in plain[0][-1]
+    shell = start(name)
+    shell.run("false")
+    before = shell.lines()
+    shell.order(show="shown\n")
+    assert shell.lines() == [*before[:-1], "shown", before[-1]]
     assert shell.commands() == [("false", 1)]
 
 

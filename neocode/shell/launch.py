@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NoReturn
 
 from neocode.errors import NeocodeError, UsageError
-from neocode.shell.default_shell import default_shell, on_path
+from neocode.shell.default_shell import default_shell
 
 if TYPE_CHECKING:
     from neocode.cli.shell_cmd import Arguments
@@ -168,6 +168,8 @@ def resolve_shell(shell: str) -> str:
         except OSError:  # the working directory was removed
             return shell
     if sys.platform == "win32":
+        from neocode.shell.parent_shell import on_path
+
         found: str | None = on_path(shell, os.environ)
     else:
         import shutil

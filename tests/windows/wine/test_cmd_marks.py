@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -149,6 +150,16 @@ def test_the_shell_ends_with_its_own_code(cmd: Cmd) -> None:
     while (code := cmd.backend.wait(0.1)) is None:
         assert time.monotonic() < deadline
     assert code == 7
+
+
+def test_started_from_a_cmd_the_default_shell_is_that_cmd(cmd: Cmd, tmp_path: Path) -> None:
+    root = Path(__file__).resolve().parents[3]
+    (tmp_path / "which.py").write_text(
+        f"import sys; sys.path.insert(0, {str(root)!r})\n"
+        "from neocode.shell.default_shell import default_shell\nprint('[' + default_shell() + ']')\n"
+    )
+    text = cmd.output(cmd.run(f"{sys.executable} which.py"))
+    assert f"[{CMD.lower()}]" in text.lower()
 
 
 def test_called_outside_a_session_the_script_does_nothing(tmp_path: Path) -> None:

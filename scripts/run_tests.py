@@ -22,8 +22,14 @@ def command(arguments: list[str]) -> list[str]:
             return ["-I", "-m", "pytest", str(WINE_SUITE), *arguments[1:]]  # this is what Wine stands in for
         return ["-sE", str(WINE_SUITE / "harness" / "run_suite.py"), str(WINE_DIRECTORY), *arguments[1:]]
     if not arguments:
-        arguments = ["-n", "auto", "--dist", "loadgroup", "--cov", "--cov-report=term:skip-covered"]
+        arguments = ["-n", str(workers()), "--dist", "loadgroup", "--cov", "--cov-report=term:skip-covered"]
     return ["-I", "-m", "pytest", *arguments]
+
+
+def workers() -> int:
+    """One more than there are processors: a test that drives a terminal waits for most of its time."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return (usable or 1) + 1
 
 
 def main() -> None:

@@ -1,17 +1,21 @@
 """Feeds streams built from the terminal's grammar, and mutated, to the parsers and the capture.
 
-Checks that nothing raises, that random cuts change no event, and that memory stays bounded. The same seed gives the
-same streams; a failure prints the stream's own seed, and `--seed THAT 1 --exact` runs it alone.
+Checks that nothing raises, that random cuts change no event, and that memory stays bounded; one sequence in a hundred
+goes through a real pseudo terminal and the pump as well, where no byte may change. The same seed gives the same
+streams; a failure prints the stream's own seed, and `--seed THAT 1 --exact` runs it alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # -I leaves the script's directory out
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
 
 from terminal_streams import INPUT_PIECES, NONCE, OUTPUT_PIECES
@@ -119,25 +123,66 @@ def run(seed: int) -> None:
         check_input(stream, cut(stream, chance))
 
 
+def run_on_pty(seed: int, sequences: int) -> None:
+    """As many sequences of output, and as many of input, through the pump on a real terminal. Raises on a fault."""
+    from fuzz_lib import pty_run
+
+    chance = random.Random(seed)
+    streams = range(max(1, sequences // BATCH))
+    output = b"".join([stream_of(OUTPUT_PIECES, chance) for _ in streams])
+    pty_run.check(output, b"".join([stream_of(INPUT_PIECES, chance) for _ in streams]))
+
+
+def on_pty(seed: int, sequences: int) -> str:
+    """All of the sequences that go through a terminal, some thousand at a time; what to say of it."""
+    if os.name == "nt":
+        return "none of them through a terminal: this system has no ptys"
+    from fuzz_lib.pty_run import SEQUENCES
+
+    sequences -= sequences % BATCH
+    for at in range(0, sequences, SEQUENCES):
+        attempt(run_on_pty, seed * 1_000_003 + at, min(SEQUENCES, sequences - at))
+    return f"{sequences} each way through a real terminal, no byte changed"
+
+
+class Fault(Exception):
+    """What was found, and how to see it again."""
+
+
+def attempt(check: Callable[..., None], seed: int, *rest: int) -> None:
+    """Run one check; a fault is told with the way to it."""
+    try:
+        check(seed, *rest)
+    except Exception as error:
+        again = " ".join(["scripts/fuzz 1 --exact --seed", str(seed), *(f"--pty {count}" for count in rest)])
+        raise Fault(f"stream {seed}: {type(error).__name__}: {str(error)[:400]}\nagain: {again}") from error
+
+
 def main() -> int:
     """Exit status 1 when a stream showed a fault."""
     parser = argparse.ArgumentParser(prog="scripts/fuzz", description=__doc__)
     parser.add_argument("sequences", nargs="?", type=int, default=1_000_000)
+    parser.add_argument("--pty", type=int, help="how many of them go through a real terminal (one in a hundred)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--exact", action="store_true", help="take the seed as one stream's own")
     options = parser.parse_args()
     begin = time.monotonic()
     streams = max(1, options.sequences // BATCH)
-    for number in range(streams):
-        seed = options.seed if options.exact else options.seed * 1_000_003 + number
-        try:
-            run(seed)
-        except Exception as error:
-            print(f"scripts/fuzz: stream {seed}: {type(error).__name__}: {str(error)[:400]}")
-            print(f"again: scripts/fuzz 1 --exact --seed {seed}")
-            return 1
-    seconds = time.monotonic() - begin
-    print(f"{streams * BATCH} sequences, no fault, {streams * BATCH / seconds:.0f}/s, seed {options.seed}")
+    try:
+        if options.exact:
+            attempt(*((run_on_pty, options.seed, options.pty) if options.pty else (run, options.seed)))
+            print("no fault")
+            return 0
+        for number in range(streams):
+            attempt(run, options.seed * 1_000_003 + number)
+        seconds = time.monotonic() - begin
+        print(
+            f"{streams * BATCH} sequences, no fault, {streams * BATCH / seconds:.0f}/s, seed {options.seed}", flush=True
+        )
+        print(on_pty(options.seed, max(BATCH, options.sequences // 100) if options.pty is None else options.pty))
+    except Fault as fault:
+        print(f"scripts/fuzz: {fault}")
+        return 1
     return 0
 
 

@@ -49,8 +49,8 @@ class FaultyTap:
         return None
 
 
-def run_once(command: list[str], tap: Tap | None) -> int:
-    """What the proxy does, with nothing to add."""
+def run_once(command: list[str], tap: Tap | None, errors: list[str] | None = None) -> int:
+    """What the proxy does, with nothing to add. `errors`: takes why the tap was dropped, if it was."""
     with SignalPipe() as signals:
         terminal = Terminal()
         try:
@@ -58,7 +58,11 @@ def run_once(command: list[str], tap: Tap | None) -> int:
             pty = spawn(shell, terminal.exact_size(), terminal.attributes, signals)
             try:
                 terminal.enter()
-                return Pump(pty, terminal, tap, signals).run()
+                pump = Pump(pty, terminal, tap, signals)
+                status = pump.run()
+                if errors is not None and pump.tap_error is not None:
+                    errors.append(repr(pump.tap_error))
+                return status
             finally:
                 pty.close()
         except SpawnError as error:

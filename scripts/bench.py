@@ -69,12 +69,16 @@ def diag(quick: bool) -> list[Figure]:
 
 def shell(quick: bool) -> list[Figure]:
     """What the proxy costs a shell: bash alone, under script(1), under the bare pump, under `neocode shell`."""
+    from statistics import median
+
     from bench_lib import shell as bench
+    from bench_lib.shell_latency import percentile
+    from bench_lib.shell_session import SUBJECTS
 
     got = bench.measure(quick)
     figures = []
     for text in got.passes:
-        for subject in bench.SUBJECTS:
+        for subject in SUBJECTS:
             figures.append(Figure(f"{text}: {subject}", got.speed(text, subject), "MiB/s"))
         for subject in ("pump", "neocode"):
             ratio = got.speed_ratio(text, subject, "script")
@@ -85,15 +89,15 @@ def shell(quick: bool) -> list[Figure]:
             figures.append(
                 Figure(f"{text}: {subject}, its own CPU", got.cpu(text, subject), "s/GiB", round(2 * base, 2))
             )
-    for name, keys in (("idle", got.idle), ("flood", got.flood)):
+    for name, keys in (("idle", got.idle), ("flood", got.flood), ("diagnosis runs", got.diagnosis)):
         for percent, room in ((50, 0.3), (99, 3.0)):
-            values = {subject: bench.percentile(keys[subject], percent) * 1000 for subject in bench.SUBJECTS}
-            for subject in bench.SUBJECTS:
+            values = {subject: percentile(took, percent) * 1000 for subject, took in keys.items()}
+            for subject, value in values.items():
                 aim = round(values["script"] + room, 3) if subject in ("pump", "neocode") else None
-                figures.append(Figure(f"echo of a key, {name}, p{percent}: {subject}", values[subject], "ms", aim))
-    python = bench.median(got.python) * 1000
-    for subject in bench.SUBJECTS:
-        figures.append(Figure(f"first prompt: {subject}", bench.median(got.prompts[subject]) * 1000, "ms"))
+                figures.append(Figure(f"echo of a key, {name}, p{percent}: {subject}", value, "ms", aim))
+    python = median(got.python) * 1000
+    for subject in SUBJECTS:
+        figures.append(Figure(f"first prompt: {subject}", median(got.prompts[subject]) * 1000, "ms"))
     return [
         *figures,
         Figure("python -I -S -c pass", python, "ms"),

@@ -14,12 +14,14 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from bench_lib import shell_diagnosis
+from bench_lib.shell_latency import latency, turned
 from bench_lib.shell_session import PROMPT, SUBJECTS, ShellSession, make_home
 from bench_lib.stream import CJK, COLOUR, LOG
 
 SHORT = b"".join(b"%d\n" % (number % 1000) for number in range(1000))
 MIB = 1024 * 1024
-END = b"\x01END\x01"
+BEGIN, END = b"\x01BEGIN\x01", b"\x01END\x01"
 STALL_SEC = 2.0
 Sessions = dict[str, ShellSession]
 Passes = dict[str, dict[str, list[tuple[float, float]]]]  # text -> subject -> rounds of (MiB/s, CPU seconds per GiB)
@@ -31,6 +33,7 @@ class Measured(NamedTuple):
     passes: Passes
     idle: dict[str, list[float]]
     flood: dict[str, list[float]]
+    diagnosis: dict[str, list[float]]
     prompts: dict[str, list[float]]
     python: list[float]
     resident: dict[str, float]
@@ -57,7 +60,7 @@ class Measured(NamedTuple):
 
 def corpora(directory: Path, quick: bool) -> dict[str, Path]:
     """Files of log text, colour, CJK and short lines; the last smaller, for a pty is slow at them."""
-    size = (2 if quick else 8) * MIB
+    size = (4 if quick else 8) * MIB
     texts = {"log": LOG, "colour": COLOUR, "cjk": CJK, "short": SHORT}
     made = {}
     for name, text in texts.items():
@@ -73,57 +76,16 @@ def throughput(sessions: Sessions, files: dict[str, Path], rounds: int) -> Passe
     seen: Passes = {name: {subject: [] for subject in sessions} for name in files}
     for number in range(rounds):
         for name, path in files.items():
-            for subject, session in _turned(sessions, number):
-                before, began = session.cpu_seconds(), time.perf_counter()
-                count = session.run(f"cat {path}; printf '\\001END\\001'", END)
+            for subject, session in turned(sessions, number):
+                before = session.cpu_seconds()
+                session.run(f"printf '\\001BEG''IN\\001'; cat {path}; printf '\\001END\\001'", BEGIN)
+                began = time.perf_counter()
+                count = session.read_until(END)
                 took = time.perf_counter() - began
                 session.read_until(PROMPT)
                 spent = session.cpu_seconds() - before
                 seen[name][subject].append((count / MIB / took, spent / (count / MIB / 1024)))
     return seen
-
-
-def _turned(sessions: Sessions, number: int) -> list[tuple[str, ShellSession]]:
-    """The subjects, beginning with another one each round."""
-    items = list(sessions.items())
-    first = number % len(items)
-    return items[first:] + items[:first]
-
-
-IDLE = "stty -icanon -echo min 1; printf 'READ''Y'; cat"
-FLOOD = "stty -icanon echo min 1; printf 'READ''Y'; yes ........................................"
-
-
-def latency(sessions: Sessions, keys: int, *, flood: bool) -> dict[str, list[float]]:
-    """Seconds from a key to its echo, per subject; with `flood` in the midst of a program's output (kernel echo)."""
-    took: dict[str, list[float]] = {subject: [] for subject in sessions}
-    for number in range(4):
-        for subject, session in _turned(sessions, number):
-            session.run(FLOOD if flood else IDLE, b"READY")
-            for _ in range(keys // 4):
-                if flood:
-                    _read_for(session, 0.004)
-                else:
-                    time.sleep(0.002)
-                began = time.perf_counter()
-                session.send(b"K")
-                session.read_until(b"K")
-                took[subject].append(time.perf_counter() - began)
-            _back_to_prompt(session)
-    return took
-
-
-def _read_for(session: ShellSession, seconds: float) -> None:
-    until = time.perf_counter() + seconds
-    while time.perf_counter() < until:
-        session.read()
-
-
-def _back_to_prompt(session: ShellSession) -> None:
-    session.send(b"\x03")
-    session.read_until(PROMPT)
-    session.run("stty sane; printf 'SAN''E'", b"SANE")
-    session.read_until(PROMPT)
 
 
 def first_prompt(env: dict[str, str], rounds: int) -> tuple[dict[str, list[float]], list[float]]:
@@ -154,11 +116,6 @@ def stalled(session: ShellSession, path: Path) -> tuple[int, float]:
     return wanted - count, grown
 
 
-def percentile(values: list[float], percent: int) -> float:
-    """The smallest value that `percent` of them do not exceed."""
-    return sorted(values)[min(len(values) - 1, len(values) * percent // 100)]
-
-
 def measure(quick: bool) -> Measured:
     """Everything, on sessions that are started once; takes about a minute, `quick` a third of it."""
     with tempfile.TemporaryDirectory(prefix="neo-bench-") as name:
@@ -170,13 +127,14 @@ def measure(quick: bool) -> Measured:
         try:
             time.sleep(1.0)  # what starts after the first prompt has started
             resident = {subject: sessions[subject].resident_mib() for subject in SUBJECTS}
-            passes = throughput(sessions, files, 3 if quick else 9)
+            passes = throughput(sessions, files, 5 if quick else 15)
             idle = latency(sessions, 80 if quick else 400, flood=False)
             flood = latency(sessions, 40 if quick else 200, flood=True)
             lost, grown = stalled(sessions["neocode"], files["log"])
+            diagnosis = shell_diagnosis.latency(env, 80 if quick else 400)
         finally:
             for session in sessions.values():
                 session.close()
             stop = [sys.executable, "-I", "-m", "neocode", "gateway", "stop"]
             subprocess.run(stop, env=env, capture_output=True, check=False)
-    return Measured(passes, idle, flood, prompts, python, resident, lost, grown)
+    return Measured(passes, idle, flood, diagnosis, prompts, python, resident, lost, grown)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import ntpath
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    import psutil
+from contextlib import suppress
+from typing import NamedTuple
 
 WINDOWS_SHELLS = frozenset({"cmd", "powershell", "pwsh"})
 # what makes them run something and end: they are what a script or a launcher was started with, not what somebody sees
@@ -75,30 +74,23 @@ def on_path(name: str, environ: Mapping[str, str], exists: Callable[[str], bool]
     return ""
 
 
-def our_ancestors() -> list[Ancestor]:
-    """The processes above us, the parent first; none when they cannot be told."""
-    try:
-        import psutil
+if sys.platform == "win32":
 
-        return [_ancestor(process) for process in psutil.Process().parents()]
-    except Exception:  # a shell matters more than which
-        return []
+    def our_ancestors() -> list[Ancestor]:
+        """The processes above us, the parent first, as far as they can be told."""
+        from conpty.processes import ancestors
 
+        return [_ancestor(process.pid, process.name) for process in ancestors(os.getpid())]
 
-def _ancestor(process: psutil.Process) -> Ancestor:
-    import psutil
-
-    try:
-        name = process.name()
-    except (psutil.Error, OSError):
-        return Ancestor("")
-    if ntpath.splitext(name)[0].lower() not in WINDOWS_SHELLS:
-        return Ancestor(name)
-    try:
-        path = process.exe() or name
-    except (psutil.Error, OSError):
+    def _ancestor(pid: int, name: str) -> Ancestor:
+        """Only of a shell more than its name is wanted. Of another user's, or an elevated one, nothing more is told."""
+        if ntpath.splitext(name)[0].lower() not in WINDOWS_SHELLS:
+            return Ancestor(name)
         path = name
-    try:
-        return Ancestor(path, tuple(process.cmdline()[1:]))
-    except (psutil.Error, OSError):  # of another user, or elevated
-        return Ancestor(path)
+        arguments: tuple[str, ...] = ()
+        with suppress(Exception):  # a shell matters more than which
+            import psutil
+
+            process = psutil.Process(pid)
+            path, arguments = process.exe() or name, tuple(process.cmdline()[1:])
+        return Ancestor(path, arguments)

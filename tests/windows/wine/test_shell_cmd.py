@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,6 +19,16 @@ from conpty.console_api import Kernel32Console
 
 PATIENCE_SEC = 30.0  # a first start in a cold prefix
 CMD = ("shell", "--shell", "cmd.exe")
+TELL_SIZES = """
+import os, time
+seen = None
+while seen != (70, 24):
+    now = os.get_terminal_size()
+    if now != seen:
+        print(f"{now[0]}x{now[1]}.", flush=True)
+    seen = now
+    time.sleep(0.05)
+"""
 
 
 class Seat:
@@ -110,16 +119,15 @@ def test_a_shell_that_is_not_there_is_one_line_and_127(shell: Open) -> None:
     seat.until("no such file")
 
 
-def test_the_child_sees_the_size_and_every_new_one(shell: Open) -> None:
+def test_the_child_sees_the_size_and_every_new_one(shell: Open, tmp_path: Path) -> None:
+    program = tmp_path / "sizes.py"
+    program.write_text(TELL_SIZES)
     seat = shell(*CMD)
     seat.until(">")
-    ask = f'"{sys.executable}" -c "import os; print(*os.get_terminal_size(), sep=chr(120))"'
-    at = seat.type(ask)
-    seat.until("100x30", at)
+    at = seat.type(f'"{sys.executable}" "{program}"')
+    seat.until("100x30.", at)
     seat.backend.resize(24, 70)
-    time.sleep(1.5)  # the console is asked twice a second, and the stand-in's own resizing is a process
-    at = seat.type(ask)
-    seat.until("70x24", at)
+    seat.until("70x24.", at)
     seat.type("exit")
     assert seat.backend.wait(PATIENCE_SEC) == 0
 

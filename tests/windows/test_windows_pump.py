@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -20,6 +21,7 @@ from fake_console import COOKED, IN, OUT, PLAIN, FakeConsole, key
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conpty.backend import Launch
 from conpty.console_events import CTRL_BREAK, CTRL_C, CTRL_CLOSE
 from ptyproxy.platform import windows, windows_end_of_input, windows_pump
 from ptyproxy.platform.base import Size
@@ -30,7 +32,25 @@ from ptyproxy.platform.windows_threads import LANE_BYTES, OUTLET_BYTES
 if sys.platform == "win32":
     pytest.skip("the child is on a Linux pty", allow_module_level=True)
 
-from pty_backend import LinuxBackend
+from unix_backend import UnixBackend
+
+
+class Child(UnixBackend):
+    """A command on a Unix pty; `code` is what it is said to end with, `sizes` what it was told."""
+
+    def __init__(self, command: tuple[str, ...], code: int | None = None) -> None:
+        super().__init__(Launch(subprocess.list2cmdline(command), None, dict(os.environ), 24, 80))
+        self.code = code
+        self.sizes: list[tuple[int, int]] = []
+
+    def wait(self, timeout: float | None) -> int | None:
+        code = super().wait(timeout)
+        return code if code is None or self.code is None else self.code
+
+    def resize(self, rows: int, cols: int) -> None:
+        super().resize(rows, cols)
+        self.sizes.append((rows, cols))
+
 
 PATIENCE_SEC = 20.0
 # floods its terminal, and reads what was typed only when somebody has taken the flood
@@ -101,7 +121,7 @@ class Running:
         self.events = ConsoleEvents(api)
         self.events.install()
         self.terminal = Terminal(api)
-        self.backend = LinuxBackend(command, **backend)
+        self.backend = Child(command, **backend)
         pty = WindowsPty(self.backend)
         pty.has_children = lambda: bool(psutil.Process(pty.pid).children())  # type: ignore[method-assign]
         self.pump = WindowsPump(pty, self.terminal, self.tap, signals=self.events)
@@ -135,7 +155,7 @@ class Running:
 
     def close(self) -> None:
         self.api.select(False)
-        self.backend.release()
+        self.backend.close()
         self._thread.join(PATIENCE_SEC)
         self.events.close()
         self.terminal.close()
@@ -295,7 +315,7 @@ def test_a_background_job_that_holds_the_terminal_does_not_hold_us(start: Start)
 
 @pytest.mark.parametrize(("code", "seen"), [(0xC000013A, -1073741510), (0xFFFFFFFF, -1), (259, 259)])
 def test_an_exit_code_is_one_that_python_can_end_with(start: Start, code: int, seen: int) -> None:
-    assert start(*sh("exit 1"), exit_code=code).status() == seen
+    assert start(*sh("exit 1"), code=code).status() == seen
 
 
 def test_a_new_size_is_told_with_its_event_and_found_without(start: Start) -> None:

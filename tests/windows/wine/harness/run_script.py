@@ -11,6 +11,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from build import HarnessError, build, exclusive, wine_environment
 LINES, COLUMNS = 40, 120
 RUN_LIMIT_SEC = 540.0  # all of the suite takes a minute; past this something hangs
 POLL_SEC = 0.2
+TOOK_TOO_LONG = 124
 SCREEN_KEPT = 4000  # bytes of the console, shown when the script failed without a word
 
 
@@ -31,63 +33,79 @@ def windows_path(path: Path) -> str:
     return "Z:" + str(path.absolute()).replace("/", "\\")
 
 
-def start(directory: Path, argv: list[str], environment: dict[str, str]) -> tuple[int, int]:
-    """Start the Windows Python with `argv` on a new pty; returns (pid, master)."""
-    pid, master = pty.fork()
-    if pid == 0:
-        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
-        os.execvpe("wine", ["wine", str(directory / "py" / "python.exe"), *argv], environment)
-    return pid, master
+class Run:
+    """A Windows Python on a pty of its own, with a log file of its own."""
+
+    def __init__(self, directory: Path, name: str, argv: list[str], more: dict[str, str]) -> None:
+        log_path = directory / f"{name}.log"
+        log_path.write_bytes(b"")
+        environment = wine_environment(directory) | {"TLOG": windows_path(log_path)} | more
+        self.log = open(log_path, "rb")
+        self.screen = b""
+        self.code: int | None = None
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
+            os.execvpe("wine", ["wine", str(directory / "py" / "python.exe"), *argv], environment)
+
+    def read_screen(self) -> None:
+        """Take what the console shows, so that it never waits for us; notice the end."""
+        try:
+            data = os.read(self.master, 65536)
+        except OSError:  # Linux's end of file on a pty
+            data = b""
+        self.screen = (self.screen + data)[-SCREEN_KEPT:]
+        if not data:
+            self.end()
+
+    def end(self, kill: bool = False) -> None:
+        """Reap the process."""
+        if self.code is None:
+            if kill:
+                os.kill(self.pid, signal.SIGKILL)
+            code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+            self.code = TOOK_TOO_LONG if kill else code
+            os.close(self.master)
+
+    def show(self) -> None:
+        """Pass on what has come to the log since the last time."""
+        sys.stdout.buffer.write(self.log.read())
+        sys.stdout.buffer.flush()
+        if self.code and not self.log.tell():
+            print(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.screen.decode(errors="replace")), file=sys.stderr)
 
 
-def stop_wine(directory: Path) -> None:
-    """End whatever still runs in this prefix; nobody else's."""
-    environment = wine_environment(directory)
-    subprocess.run(["wineserver", "-k"], env=environment, stderr=subprocess.DEVNULL, timeout=30, check=False)
-
-
-def follow(pid: int, master: int, log_path: Path) -> int:
-    """Show the log as it grows until the script ends; returns its exit code, 124 when it took too long."""
+def follow(runs: list[Run]) -> list[int]:
+    """Show the logs, one run's after the other's, until all have ended; returns their exit codes."""
     deadline = time.monotonic() + RUN_LIMIT_SEC
-    screen, ended = b"", False
-    with open(log_path, "rb") as log:
-        while not ended and time.monotonic() < deadline:
-            if select.select([master], [], [], POLL_SEC)[0]:
-                try:
-                    data = os.read(master, 65536)
-                except OSError:  # Linux's end of file on a pty
-                    data = b""
-                screen, ended = (screen + data)[-SCREEN_KEPT:], not data
-            show(log.read())
-        if not ended:
-            os.kill(pid, 9)
-        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        show(log.read())
-    os.close(master)
-    if not ended:
-        print(f"wine: ended after {RUN_LIMIT_SEC:.0f} s without an end of its own", file=sys.stderr)
-        return 124
-    if code and not log_path.stat().st_size:
-        print(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.decode(errors="replace")), file=sys.stderr)
-    return code
+    shown = 0
+    while shown < len(runs):
+        alive = {run.master: run for run in runs if run.code is None}
+        for master in select.select(list(alive), [], [], POLL_SEC)[0]:
+            alive[master].read_screen()
+        if time.monotonic() > deadline:
+            print(f"wine: ended after {RUN_LIMIT_SEC:.0f} s without an end of its own", file=sys.stderr)
+            for run in alive.values():
+                run.end(kill=True)
+        while shown < len(runs):
+            ended = runs[shown].code is not None
+            runs[shown].show()
+            if not ended:
+                break
+            shown += 1
+    return [run.code or 0 for run in runs]
 
 
-def show(data: bytes) -> None:
-    """Pass on what came, now."""
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+def run_in_wine(directory: Path, commands: list[tuple[list[str], dict[str, str]]]) -> list[int]:
+    """Run the Windows Python once for each (argv, additions to the environment), side by side, to their ends.
 
-
-def run_in_wine(directory: Path, argv: list[str], more: dict[str, str]) -> int:
-    """Run the Windows Python with `argv` to its end. Call it under `exclusive`, after `build`."""
-    log_path = directory / "out.log"
-    log_path.write_bytes(b"")
-    environment = wine_environment(directory) | {"TLOG": windows_path(log_path)} | more
-    pid, master = start(directory, argv, environment)
+    Returns their exit codes, TOOK_TOO_LONG for one that had none. Call it under `exclusive`, after `build`.
+    """
     try:
-        return follow(pid, master, log_path)
+        return follow([Run(directory, f"run-{at}", *command) for at, command in enumerate(commands)])
     finally:
-        stop_wine(directory)
+        environment = wine_environment(directory)  # of this prefix: nobody else's Wine is ended
+        subprocess.run(["wineserver", "-k"], env=environment, stderr=subprocess.DEVNULL, timeout=30, check=False)
 
 
 def main() -> int:
@@ -99,7 +117,7 @@ def main() -> int:
         with exclusive(directory):
             build(directory)
             argv = ["-X", "utf8", windows_path(script), *arguments]
-            return run_in_wine(directory, argv, dict(pair.split("=", 1) for pair in pairs))
+            return run_in_wine(directory, [(argv, dict(pair.split("=", 1) for pair in pairs))])[0]
     except (HarnessError, OSError) as error:
         print(f"wine: {error}", file=sys.stderr)
         return 2

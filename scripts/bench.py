@@ -109,7 +109,21 @@ def shell(quick: bool) -> list[Figure]:
     ]
 
 
-SUITES: dict[str, Callable[[bool], list[Figure]]] = {"diag": diag, "shell": shell}
+def tap(quick: bool) -> list[Figure]:
+    """What looking at the output costs."""
+    from bench_lib import stream
+
+    ring = stream.ring()
+    return [
+        Figure("ring: append, reads of 4 KiB", ring["append_gb_per_s"], "GB/s", 1.0, at_least=True),
+        Figure("ring: append of one byte", ring["append_1_ns"], "ns"),
+        Figure("ring: snapshot of 1 MiB", ring["snapshot_1m_ms"], "ms"),
+        Figure("ring: the last 100 lines", ring["tail_100_us"], "us"),
+        *(Figure(f"capture of 4 KiB: {name}", stream.capture(name), "us") for name in stream.READS),
+    ]
+
+
+SUITES: dict[str, Callable[[bool], list[Figure]]] = {"diag": diag, "shell": shell, "tap": tap}
 
 
 def main() -> int:

@@ -21,19 +21,17 @@ if sys.platform == "win32":
 
 assert sys.platform == "win32"
 
-TOKEN_QUERY = 0x8
-TOKEN_USER, TOKEN_ELEVATION_TYPE = 1, 18
+TOKEN_QUERY, TOKEN_USER, TOKEN_ELEVATION_TYPE = 0x8, 1, 18
 ELEVATED = 2  # TokenElevationTypeFull: the strong half of a split token
 PROCESS_QUERY_LIMITED_INFORMATION = 0x1000
-SDDL_REVISION_1 = 1
-SE_FILE_OBJECT, SE_KERNEL_OBJECT = 1, 6
+SDDL_REVISION_1, SE_FILE_OBJECT, SE_KERNEL_OBJECT = 1, 1, 6
 OWNER, DACL, PROTECTED_DACL = 0x1, 0x4, 0x80000000
-GENERIC_READ, GENERIC_WRITE = 0x80000000, 0x40000000
+READ_WRITE = 0x80000000 | 0x40000000  # GENERIC_READ, GENERIC_WRITE
 # FILE_APPEND_DATA, FILE_READ_ATTRIBUTES, READ_CONTROL, SYNCHRONIZE: every write goes to the end
 APPEND_ONLY = 0x4 | 0x80 | 0x20000 | 0x100000
-SHARE_ALL = 0x1 | 0x2 | 0x4  # read, write, delete: the file may be renamed and replaced while it is open
-CREATE_NEW, OPEN_ALWAYS = 1, 4
-FILE_ATTRIBUTE_NORMAL = 0x80
+SHARE_READ_WRITE = 0x1 | 0x2
+SHARE_ALL = SHARE_READ_WRITE | 0x4  # delete: the file may be renamed and replaced while it is open
+CREATE_NEW, OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL = 1, 4, 0x80
 INVALID_HANDLE = wintypes.HANDLE(-1).value
 
 
@@ -45,8 +43,7 @@ class SecurityAttributes(ctypes.Structure):
 
 _kernel32 = ctypes.WinDLL("kernel32", use_last_error=True)
 _advapi32 = ctypes.WinDLL("advapi32", use_last_error=True)
-_POINTER = ctypes.POINTER(ctypes.c_void_p)
-_DWORD = ctypes.POINTER(wintypes.DWORD)
+_POINTER, _DWORD = ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(wintypes.DWORD)
 
 
 def _declare(library: ctypes.WinDLL, name: str, result: object, *arguments: object) -> None:
@@ -134,12 +131,17 @@ def make_directory(path: str) -> None:
 
 def create_file(path: str) -> int:
     """A descriptor of a new, empty file that lets in the user alone. Raises FileExistsError."""
-    return _open(path, GENERIC_READ | GENERIC_WRITE, CREATE_NEW)
+    return _open(path, READ_WRITE, CREATE_NEW)
 
 
 def open_append(path: str) -> int:
     """A descriptor that appends to `path`, made owner-only when missing; others may rename the file meanwhile."""
     return _open(path, APPEND_ONLY, OPEN_ALWAYS)
+
+
+def open_file(path: str) -> int:
+    """A descriptor of `path` for reading and writing, made owner-only when missing; nobody can remove it meanwhile."""
+    return _open(path, READ_WRITE, OPEN_ALWAYS, SHARE_READ_WRITE)
 
 
 def read_sddl(path: str) -> str:
@@ -175,10 +177,10 @@ def last_error(path: str | None = None) -> OSError:
     return OSError(0, ctypes.FormatError(code).strip(), path, code)
 
 
-def _open(path: str, access: int, disposition: int) -> int:
+def _open(path: str, access: int, disposition: int, share: int = SHARE_ALL) -> int:
     with attributes(sddl.owner_only(current_sid())) as security:
         handle = _kernel32.CreateFileW(
-            path, access, SHARE_ALL, ctypes.byref(security), disposition, FILE_ATTRIBUTE_NORMAL, None
+            path, access, share, ctypes.byref(security), disposition, FILE_ATTRIBUTE_NORMAL, None
         )
     if handle == INVALID_HANDLE:
         raise last_error(path)

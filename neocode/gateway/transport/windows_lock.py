@@ -48,7 +48,7 @@ def acquire_lock(address: str, suffix: str = LOCK_SUFFIX) -> Lock | None:
     """
     path = lock_path(address, suffix)
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT, paths.PRIVATE_FILE_MODE)
+        fd = _open(path)
     except OSError as error:
         raise ConfigError(f"cannot make the lock {path}: {error.strerror}", "check its directory") from error
     if not _try_lock(fd):
@@ -80,6 +80,11 @@ def lock_holder(address: str) -> int | None:
 if sys.platform == "win32":
     import msvcrt
 
+    def _open(path: Path) -> int:
+        from conpty import security
+
+        return security.open_file(str(path))
+
     def _try_lock(fd: int) -> bool:
         """The system lets it go with the descriptor."""
         os.lseek(fd, LOCKED_BYTE, os.SEEK_SET)
@@ -90,6 +95,9 @@ if sys.platform == "win32":
         return True
 
 else:
+
+    def _open(path: Path) -> int:
+        return os.open(path, os.O_RDWR | os.O_CREAT, paths.PRIVATE_FILE_MODE)
 
     def _try_lock(fd: int) -> bool:
         """Only so that the rest can be tried anywhere."""

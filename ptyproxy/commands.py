@@ -24,6 +24,7 @@ from ptyproxy.records import (
     PromptEnded,
     Source,
 )
+from ptyproxy.running import Running
 from ptyproxy.stream.marks import Mark, PartsJoiner, is_first_part
 
 FACTS_KEPT = 16
@@ -32,33 +33,6 @@ INTERRUPTED = "^C"  # what a console shows of the key
 RECORDS_KEPT = 50  # with 64 KiB of head each at most 3.2 MiB; more than a person looks back
 
 State = Literal["idle", "prompt", "input", "output"]
-
-
-class _Running:
-    """The command whose output passes now."""
-
-    def __init__(self, number: int, source: Source, started: float, start: int, cwd: str | None) -> None:
-        self.number = number
-        self.source = source
-        self.started = started
-        self.start = start
-        self.cwd = cwd
-        self.command: str | None = None
-        self.exact = False
-        self.aid: str | None = None
-        self.alternate_screen = False
-        self.input_span: tuple[int, int] | None = None
-        self.announced = False
-        self.parts: PartsJoiner | None = None
-        self.sure = True  # the shell vouches for the command line
-        self.told: tuple[int, int] | None = None  # where marks with the command line came after output
-        self.prompt_since: int | None = None  # an A that nobody vouched for: the end, if D turns out to be lost
-
-    def record(self) -> CommandRecord:
-        return CommandRecord(
-            self.number, self.command, self.exact, self.cwd, None, self.started, None, self.start, None, self.source,
-            self.source == "enter", self.alternate_screen, self.input_span,
-        )  # fmt: skip
 
 
 class CommandTracker:
@@ -95,7 +69,7 @@ class CommandTracker:
         self.facts: dict[str, str] = {}
         self.state: State = "idle"
         self.cwd: str | None = None
-        self.running: _Running | None = None
+        self.running: Running | None = None
         self.records: deque[CommandRecord] = deque(maxlen=RECORDS_KEPT)
 
     def mark(self, mark: Mark) -> list[Event]:
@@ -202,13 +176,9 @@ class CommandTracker:
             running = self._begin("neocode", mark.start)
             running.parts = PartsJoiner("cmd")
             running.start = mark.end
-        elif mark.start == running.start:
-            running.start = mark.end
+            complete = running.first_part(mark)
         else:
-            adjacent = running.told is not None and running.told[1] == mark.start
-            running.told = (running.told[0] if adjacent and running.told else mark.start, mark.end)
-        running.sure = running.sure and mark.fields.get("sure") != "0"
-        complete = running.parts is not None and running.parts.add(mark)
+            complete = running.part(mark)
         return events + self._announce() if complete else events
 
     def _late_command(self, mark: Mark) -> None:
@@ -216,14 +186,7 @@ class CommandTracker:
         running = self.running
         if running is None:  # it was typed ahead
             running = self._begin("enter", mark.start if self._input_start is None else self._input_start)
-        if running.parts is None:
-            running.parts = PartsJoiner("cmd")
-            running.told = (mark.start, mark.end)
-        elif running.told is not None:
-            running.told = (running.told[0], mark.end)
-        if running.parts.add(mark):
-            running.command, running.exact = running.parts.value()
-            running.parts = None
+        running.late_part(mark)
 
     def _read_screen(self, end: int) -> None:
         """What ran between the last prompt and this one, as the screen tells it: the line, and where output begins."""
@@ -260,13 +223,13 @@ class CommandTracker:
         running.aid = mark.fields.get("aid")
         return self._announce()
 
-    def _begin(self, source: Source, at: int) -> _Running:
+    def _begin(self, source: Source, at: int) -> Running:
         """A command begins to run when the stream stands at `at`."""
         self._number += 1
         self._amendable = False
         self._marked_commands = self._marked_commands or source != "enter"
         self.state = "output"
-        self.running = _Running(self._number, source, self._clock(), at, self.cwd)
+        self.running = Running(self._number, source, self._clock(), at, self.cwd)
         if self._input_start is not None:
             self.running.input_span = (self._input_start, at)
         return self.running
@@ -275,19 +238,9 @@ class CommandTracker:
         running = self.running
         if running is None or running.announced:
             return []
-        if running.parts is not None:
-            running.command, running.exact = running.parts.value()
-            if not running.sure:
-                self._consult_screen(running)
-            running.parts = None
+        running.take_line(self._typed)
         running.announced = True
         return [CommandStarted(running.record())]
-
-    def _consult_screen(self, running: _Running) -> None:
-        """The line that the shell only supposes is right when the screen shows the same; else the screen's counts."""
-        shown = self._typed(running.input_span) if running.input_span is not None else None
-        if shown is None or shown != running.command:
-            running.command, running.exact = shown or None, False
 
     def _learn(self, mark: Mark) -> None:
         """What else an authenticated D says: the shell's version, who has the hotkey."""

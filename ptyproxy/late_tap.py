@@ -28,6 +28,7 @@ MODULES = (
     "ptyproxy.stream.marks",
     "ptyproxy.stream.modes",
     "ptyproxy.stream.keys",
+    "ptyproxy.running",
     "ptyproxy.commands",
     "ringbuffer.utf8",
     "ringbuffer.ring",

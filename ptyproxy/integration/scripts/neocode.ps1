@@ -101,8 +101,9 @@
         if ($Ok) { return 0 }
         $code = Get-Variable -Name LASTEXITCODE -Scope Global -ValueOnly -ErrorAction Ignore
         if ($code -isnot [int] -or $code -eq 0) { return 1 }
-        # the code of an earlier program, and an error since: a cmdlet failed
-        if ($failed -and $code -eq $state.Code) { return 1 }
+        # the code of an earlier program, and an error since that no program made: a cmdlet failed
+        $programs = "$($newest.FullyQualifiedErrorId)" -match '^(NativeCommandError|ProgramExitedWithNonZeroCode)'
+        if ($failed -and -not $programs -and $code -eq $state.Code) { return 1 }
         return $code
     }
 
@@ -314,7 +315,8 @@
         $state.Rebind = $false
         $keymap = if ($mode -eq 'Vi') { ';keymap=vi' } else { ';keymap=emacs' }
         # older .NET does not know function keys with modifiers on Unix
-        if (-not $state.Windows -and $PSVersionTable.PSVersion -lt [version]'7.3') {
+        $version = $PSVersionTable.PSVersion
+        if (-not $state.Windows -and ($version.Major -lt 7 -or ($version.Major -eq 7 -and $version.Minor -lt 3))) {
             $state.Keys = ";hotkey=none;widget=none$keymap"
             return
         }

@@ -22,6 +22,7 @@ SILENCE_SEC = 0.3  # way (c): the child has stopped printing
 DIM, PLAIN = "\x1b[2m", "\x1b[m"
 CUT = "[the rest of this answer was too long to keep]\n"
 PROMPT_MARK = b"\x1b]7781;neocode;A"
+CMD_PROMPT = b";shell=cmd;starts=enter"  # what the end mark in PROMPT goes on with
 _MARKS = re.compile(rb"\x1b\](?:7781|133|633|7|9;9|1337);[^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]")
 
 
@@ -123,6 +124,7 @@ class Notices:
         ended_here = data.find(b";neocode;D;") >= 0 and nonce in data[:at]
         if not (self._situation.awaits_prompt or ended_here):
             return None
+        at = _first_of_its_line(data, at, nonce)
         return data[:at], self._take(data[:at]), data[at:]
 
     def _take(self, before: bytes) -> bytes:
@@ -190,6 +192,15 @@ class Notices:
         self.drop()
         self._write(b"\r\n" + terminal_bytes(text))
         return None
+
+
+def _first_of_its_line(data: bytes, at: int, nonce: bytes) -> int:
+    """Where CMD's prompt begins, also if something stands in front of the marks in PROMPT (a Python venv's name).
+
+    Nothing but the prompt is on that line: CMD prints a line end before each.
+    """
+    mark = data.rfind(b"\x1b]7781;neocode;D;nc=" + nonce + CMD_PROMPT, 0, at)
+    return data.rfind(b"\n", 0, mark) + 1 or at if mark >= 0 else at
 
 
 def dim(text: str) -> str:

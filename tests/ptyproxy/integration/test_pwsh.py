@@ -1,4 +1,4 @@
-"""PowerShell with its marks and its widget, where there is one: 7.3 or later, since older .NET knows no chords on Unix."""
+"""PowerShell with its marks and its widget, where there is one: 7.3 or later, since older .NET knows no chords here."""
 
 from __future__ import annotations
 

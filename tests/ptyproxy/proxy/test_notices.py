@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ptyproxy.integration import cmd
 from ptyproxy.notices import ACK_SEC, MAX_MISSES, MAX_WAITING_CHARS, SILENCE_SEC, Notices
 from ptyproxy.session import SHOW_ORDER, Session, open_session
 
@@ -58,6 +59,15 @@ def test_a_command_end_in_the_same_read_makes_the_prompt_new(screen: Screen) -> 
     screen.notices.say("hello")
     divided = screen.notices.divide(b"out" + D + A, b"nonce")
     assert divided == (b"out" + D, b"\r\nhello\r\n\x1b[m", A)
+
+
+@pytest.mark.parametrize("prefix", [b"", b"(venv) ", b"\x1b[?25l(base) "])
+def test_in_cmd_they_stand_above_what_was_put_before_the_prompt(screen: Screen, prefix: bytes) -> None:
+    nonce = "0123456789abcdef" * 2
+    prompt = cmd.prompt(b"$G", nonce).replace(b"$e", b"\x1b").replace(b"$P", b"C:\\").replace(b"$G", b">")
+    screen.notices.say("hello")
+    divided = screen.notices.divide(b"out\r\n\r\n" + prefix + prompt, nonce.encode())
+    assert divided == (b"out\r\n\r\n", b"hello\r\n\x1b[m", prefix + prompt)
 
 
 def test_a_prompt_drawn_again_or_forged_is_no_place(screen: Screen) -> None:

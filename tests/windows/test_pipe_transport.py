@@ -4,8 +4,10 @@ them. The real pipe is tried under Wine, and on Windows.
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import hashlib
+import inspect
 import os
 import socket
 import subprocess
@@ -314,6 +316,18 @@ def test_every_spelling_of_a_pipe_is_the_same_address(given: str) -> None:
 def test_what_is_no_pipe_of_this_machine_is_refused(given: str) -> None:
     with pytest.raises(ConfigError):
         windows.fit_address(given)
+
+
+def test_this_pythons_asyncio_has_the_private_parts_that_the_real_pipe_needs() -> None:
+    """They are no promise of CPython's: whoever moves to a new version hears it here."""
+    from asyncio.proactor_events import BaseProactorEventLoop
+
+    make = inspect.signature(BaseProactorEventLoop._make_duplex_pipe_transport)  # type: ignore[attr-defined]
+    assert list(make.parameters)[:4] == ["self", "sock", "protocol", "waiter"]
+    source = Path(asyncio.__file__).with_name("windows_events.py").read_text(encoding="utf-8")
+    proactor = next(n for n in ast.parse(source).body if isinstance(n, ast.ClassDef) and n.name == "IocpProactor")
+    accept = next(n for n in proactor.body if isinstance(n, ast.FunctionDef) and n.name == "accept_pipe")
+    assert [argument.arg for argument in accept.args.args] == ["self", "pipe"]
 
 
 def test_a_lock_is_held_once_and_its_holder_known(pipes: FakePipes) -> None:

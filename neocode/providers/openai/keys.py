@@ -101,7 +101,16 @@ def _require_private(path: Path, info: os.stat_result) -> None:
 if sys.platform == "win32":
 
     def _require_owner(path: Path, info: os.stat_result) -> None:
-        """Under the user's profile the inherited ACL is the owner's already."""
+        from conpty import security
+
+        if security.is_foreign(str(path)):
+            raise _refused(f"the key file {path} belongs to another user", "use a file of your own")
+        readers = security.strangers(str(path))
+        if readers:
+            raise _refused(
+                f"the key file {path} can be read by others ({', '.join(readers)})",
+                f'run `icacls "{path}" /inheritance:r /grant:r "%USERNAME%:F"`',
+            )
 
 else:
 

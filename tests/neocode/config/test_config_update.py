@@ -283,7 +283,7 @@ def test_no_space_left_is_one_line(config_path: Path, monkeypatch: pytest.Monkey
     """The real ENOSPC, from the kernel's own full device."""
     config_path.write_text(BEFORE)
     opened = os.open("/dev/full", os.O_WRONLY)
-    monkeypatch.setattr("tempfile.mkstemp", lambda *arguments: (opened, str(config_path.parent / "none")))
+    monkeypatch.setattr("neocode.filewrite.create_private", lambda path: opened)
     with pytest.raises(ConfigError, match="no space left on device"):
         update_config(use("work"))
     assert read(config_path) == BEFORE

@@ -321,6 +321,7 @@ def test_a_log_that_is_open_can_be_rotated(home: Path, monkeypatch: pytest.Monke
     log = tmp_path / "logs" / "gateway.log"
     first = daemon_log.open_log(log)
     assert first is not None
+    assert os.path.samestat(os.fstat(first), os.stat(log))
     os.write(first, b"more than ten bytes\n")
     second = daemon_log.open_log(log)
     assert second is not None

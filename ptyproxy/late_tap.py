@@ -38,6 +38,7 @@ MODULES = (
     "ptyproxy.notices",
     "ptyproxy.diagnosis",
     "ptyproxy.integration.hotkey",
+    "ptyproxy.typed_line",
     "ptyproxy.typed_ahead",
     "ptyproxy.findings",
     "ptyproxy.tap",

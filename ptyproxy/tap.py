@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ptyproxy.capture import Capture
 from ptyproxy.diagnosis import Diagnosis
 from ptyproxy.findings import ASK_WORD, Findings
-from ptyproxy.integration.hotkey import PlainTyping, uses_vi
+from ptyproxy.integration.hotkey import uses_vi
 from ptyproxy.messages import Block, Done, Failed, FromControl, Notified
 from ptyproxy.notices import Notices
 from ptyproxy.ports import Finding
@@ -26,13 +26,12 @@ from ptyproxy.records import (
     PromptBegan,
     PromptEnded,
 )
-from ptyproxy.stream.keys import Input, KeyParser
+from ptyproxy.stream.keys import Input
+from ptyproxy.typed_line import TimedKeys, TypedLine
 
 if TYPE_CHECKING:
     from ptyproxy.idm import Mode
 
-TYPED = ("text", "key", "paste", "paste-begin", "hotkey")  # kinds of input that a person made
-FLUSH_KEYS_SEC = 0.05  # an Escape that nothing follows
 START_ANYWAY_SEC = 1.0  # a shell without marks never says that its prompt is there
 
 
@@ -57,18 +56,12 @@ class ShellTap:
         self._clock = clock
         self._hotkey = bytes((hotkey,))
         self._hotkey_key = hotkey_key  # what the line editor takes in its place; see `integration.base.Plan`
-        self._plain = PlainTyping()
-        self._keys = KeyParser(hotkey)
-        self._keys_at: float | None = None
+        self._line = TypedLine()
+        self._keys = TimedKeys(hotkey, clock)
         self._last_output = clock()
-        self._typed = False  # since the last new prompt
-        self._typed_on = False  # since the hotkey was pressed: the line is not what the shell says of it any more
-        self._hidden = False  # the line began with a space
         self._ended = False  # a command has ended and its new prompt has not begun
-        self._nonce = b""
         self._start_by: float | None = clock() + START_ANYWAY_SEC
-        self._told_busy = False
-        self._told_running = False
+        self._told = (False, False)  # whether a diagnosis is made, whether a command runs
         self._piecewise = False  # input goes to the child by whole pieces: one was begun in the `@ai` mode
         self.prompt_span = (0, 0)  # the newest prompt, in the stream: from its begin mark to its end mark
         self.mode: Mode | None = None  # the `@ai` mode, once it was entered
@@ -93,10 +86,7 @@ class ShellTap:
             self.mode.output(data)
         for event in self.capture.feed(data):
             self._happened(event)
-        runs = self.capture.state == "output"
-        if runs != self._told_running:
-            self._told_running = runs
-            self.on_state()
+        self._tell_state()
 
     def input(self, data: bytes) -> bytes:
         """The user typed, or the terminal answered a query."""
@@ -115,7 +105,6 @@ class ShellTap:
                 if piece.kind == "hotkey" and whole and self._editor_takes_hotkey(state):
                     forwarded = forwarded[:at] + self._hotkey_key + forwarded[at + len(piece.data) :]
                 self._typed_piece(piece, state)
-        self._keys_at = self._clock() if self._keys.pending else None
         return forwarded
 
     def _input_beside(self, mode: Mode, data: bytes) -> bytes:
@@ -127,7 +116,6 @@ class ShellTap:
             else:
                 self._typed_piece(piece, self.capture.state)
                 forwarded += piece.data
-        self._keys_at = self._clock() if self._keys.pending else None
         self._piecewise = mode.has_keyboard or self._keys.pending
         return forwarded
 
@@ -145,21 +133,23 @@ class ShellTap:
                 self.diagnosis.receive(message)
             elif self.mode is not None:
                 self.mode.receive(message)
-        if self._start_by is not None and self._clock() >= self._start_by:
-            self._start()
-        if self.diagnosis.busy != self._told_busy:
-            self._told_busy = self.diagnosis.busy
-            self.on_state()
-        if self._keys_at is not None and self._clock() - self._keys_at >= FLUSH_KEYS_SEC:
-            self._keys_at = None
+        self._tell_state()
+        if self._keys.wait() == 0.0:
             self._flushed()
-        waits = [self.diagnosis.tick(), self.notices.tick(), None if self._keys_at is None else FLUSH_KEYS_SEC]
+        waits = [self.diagnosis.tick(), self.notices.tick(), self._keys.wait()]
         if self.mode is not None:
             waits.append(self.mode.tick())
-        if self._start_by is not None:
-            waits.append(max(0.0, self._start_by - self._clock()))
-        due = [wait for wait in waits if wait is not None]
-        return min(due) if due else None
+        if self._start_by is not None and (left := self._start_by - self._clock()) > 0:
+            waits.append(left)
+        else:
+            self._start()
+        return min((wait for wait in waits if wait is not None), default=None)
+
+    def _tell_state(self) -> None:
+        told = (self.diagnosis.busy, self.capture.state == "output")
+        if told != self._told:
+            self._told = told
+            self.on_state()
 
     def _flushed(self) -> None:
         """An Escape that nothing followed."""
@@ -176,8 +166,7 @@ class ShellTap:
     @property
     def prompt_is_idle(self) -> bool:
         """A prompt is drawn, nothing was typed since, the alternate screen is off, no key is half read."""
-        idle = self.capture.state == "input" and not self._typed and not self.capture.modes.alternate
-        return idle and not self._keys.pending
+        return self.capture.state == "input" and not (self._line.begun or self._keys.pending or self._alternate)
 
     @property
     def nothing_typed(self) -> bool:
@@ -208,13 +197,17 @@ class ShellTap:
         return self.prompt_is_idle and not self._mode_has_screen
 
     @property
+    def _alternate(self) -> bool:
+        return self.capture.modes.alternate
+
+    @property
     def _mode_has_screen(self) -> bool:
         return self.mode is not None and self.mode.has_keyboard
 
     @property
     def awaits_prompt(self) -> bool:
         """A command has ended and its new prompt has not begun."""
-        return self._ended and self.capture.state == "idle" and not self.capture.modes.alternate
+        return self._ended and self.capture.state == "idle" and not self._alternate
 
     @property
     def takes_orders(self) -> bool:
@@ -229,26 +222,20 @@ class ShellTap:
     @property
     def quiet_since(self) -> float | None:
         """When the child last printed; None while the alternate screen is on."""
-        return None if self.capture.modes.alternate or self._mode_has_screen else self._last_output
+        return None if self._alternate or self._mode_has_screen else self._last_output
 
     def _editor_takes_hotkey(self, state: str) -> bool:
         """Whether the line editor waits for a key, in no search or menu of its own, and has left the hotkey to us."""
-        ours = self._hotkey_key and self.capture.facts.get("hotkey") == "ours"
-        return bool(ours) and state == "input" and self._plain.plain
+        ours = bool(self._hotkey_key) and self.capture.facts.get("hotkey") == "ours"
+        return ours and state == "input" and self._line.plain
 
     def _typed_piece(self, piece: Input, state: str) -> None:
-        self._plain.typed(piece.kind, piece.data)
+        self._line.typed(piece, at_prompt=state == "input")
         if state == "output":
             self.findings.typed_ahead.typed(piece.kind, piece.data, self.capture.ring.end)
-        if piece.kind in TYPED or piece.kind == "enter":
-            self._typed_on = piece.kind != "hotkey"
         if piece.kind == "enter":
             for event in self.capture.enter(typed=piece.typed):
                 self._happened(event)
-        elif piece.kind in TYPED:
-            if not self._typed and state == "input":
-                self._hidden = piece.data.startswith(b" ")
-            self._typed = self._typed or piece.kind != "hotkey"
 
     def _takes_hotkey(self, piece: Input, state: str) -> bool:
         """Only for a shell whose editor does not bind it: before anything was typed, at a prompt if it tells them."""
@@ -269,9 +256,8 @@ class ShellTap:
             self.prompt_span = (event.start, event.start)
             if event.new:
                 self._ended = False
-                self._typed = self._hidden = False
                 self._keys.prompt()
-                self._plain.prompt(vi=uses_vi(self.capture.facts))
+                self._line.prompt(vi=uses_vi(self.capture.facts))
         elif isinstance(event, PromptEnded):
             self.notices.prompt_drawn()
             self.prompt_span = (self.prompt_span[0], event.start)
@@ -279,7 +265,7 @@ class ShellTap:
                 self.mode.prompt_ended()
             self._start()
         elif isinstance(event, HotkeyPressed):
-            self.diagnosis.hotkey("other" if self._typed_on else event.fields.get("line", "other"))
+            self.diagnosis.hotkey("other" if self._line.changed else event.fields.get("line", "other"))
 
     def _start(self) -> None:
         if self._start_by is not None:
@@ -289,11 +275,11 @@ class ShellTap:
     def _command_ended(self, record: CommandRecord) -> None:
         words = (record.command or "").split(None, 1)
         if words[:1] == [ASK_WORD]:
-            self._at_ai(words[1] if len(words) > 1 else "")
+            self._at_ai("".join(words[1:]))
         else:
             self.diagnosis.held = self.mode is not None and self.mode.visiting
             by_text = not self._tells_codes and self.capture.authenticated
-            self.diagnosis.command_ended(record, hidden=self._hidden, by_text=by_text)
+            self.diagnosis.command_ended(record, hidden=self._line.hidden, by_text=by_text)
         self.on_state()
 
     def _at_ai(self, question: str) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from ptyproxy.capture import Capture
-from ptyproxy.tap import FLUSH_KEYS_SEC, ShellTap
+from ptyproxy.tap import ShellTap
+from ptyproxy.typed_line import FLUSH_KEYS_SEC
 
 NONCE = "0123456789abcdef0123456789abcdef"
 

@@ -107,6 +107,7 @@ class WrappedShell:
             "kind": plan.kind,
             "integrated": int(plan.integrated),
             "reason": plan.reason,
+            "console": " ".join(self.pump.pty.note.split()),
             "seen": int(self.capture.authenticated),
             **{name: facts[name] for name in ("shell", "hotkey", "hooks", "keymap") if name in facts},
         }

@@ -106,6 +106,9 @@ def _lines(path: str) -> list[str]:
 def _integration(session: Session) -> Iterator[Check]:
     facts, where = session.facts, "here" if session.ours else f"in {session.id}"
     kind = facts.get("kind", "")
+    if facts.get("console"):
+        found = sanitize_line(facts["console"], MAX_REASON_CHARS)
+        yield Check("pseudo console", "warn", f"{where}: {found}", "it works, but very long output may lose characters")
     if facts.get("seen") == "1":
         yield Check("integration", "ok", f"seen {where}: {facts.get('shell', kind)}")
     elif "refused" in facts:

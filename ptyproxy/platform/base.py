@@ -51,6 +51,11 @@ class PtyPort(Protocol):
         """The child's process id."""
         ...
 
+    @property
+    def note(self) -> str:
+        """Why the child is not on the pseudo terminal that we would rather have, one line; empty when it is."""
+        ...
+
     def in_foreground(self) -> bool | None:
         """Whether the child itself, not a program that it runs, has its terminal; None: the system does not tell."""
         ...

@@ -50,6 +50,8 @@ STDIN, STDOUT = 0, 1
 class UnixPty:
     """A child on a pty made by ptyprocess. `fd` is the master, non-blocking."""
 
+    note = ""
+
     def __init__(self, pid: int, fd: int) -> None:
         self.pid = pid
         self.fd = fd

@@ -177,3 +177,14 @@ def test_the_sessions_directory_is_gone_afterwards(shell: Open, environ: dict[st
     seat.type("exit")
     seat.backend.wait(PATIENCE_SEC)
     assert not list(run.glob("shell-*"))
+
+
+def test_which_way_into_the_console_was_taken_is_known_to_the_doctor(shell: Open, environ: dict[str, str]) -> None:
+    seat = shell(*CMD, NEOCODE_CONPTY="sideways")
+    seat.until(">")
+    at = seat.type("echo r^eady")  # what looks at the bytes is imported after the prompt
+    seat.until("ready", at)
+    status = next((Path(environ["NEOCODE_HOME"]) / "run").glob("shell-*")) / "status"
+    assert "console=NEOCODE_CONPTY=sideways is neither direct nor winpty" in status.read_text(encoding="utf-8")
+    seat.type("exit")
+    assert seat.backend.wait(PATIENCE_SEC) == 0

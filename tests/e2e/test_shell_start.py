@@ -22,7 +22,7 @@ OURS = ("neocode", "ptyproxy", "ringbuffer", "conpty")
 # what may be there when the shell is started; whatever else comes while it starts
 OURS_AT_SPAWN = {
     "neocode", "neocode.cli", "neocode.cli.main", "neocode.cli.shell_cmd", "neocode.errors", "neocode.shell",
-    "neocode.shell.launch", "neocode.shell.settings", "neocode.userdir",
+    "neocode.shell.default_shell", "neocode.shell.launch", "neocode.shell.settings", "neocode.userdir",
     "ptyproxy", "ptyproxy.integration", "ptyproxy.integration.base", "ptyproxy.integration.bash",
     "ptyproxy.integration.plan", "ptyproxy.options", "ptyproxy.platform",
     "ptyproxy.platform.base", "ptyproxy.platform.unix", "ptyproxy.platform.unix_inherited",

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from cli import NEOCODE, neo_home
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -145,3 +150,20 @@ def test_question_marks_in_place_of_letters_are_seen(text: str) -> None:
 )
 def test_question_marks_that_mean_a_question_are_not(text: str) -> None:
     assert not lost_characters(text)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there it is tried with the real one")
+def test_windows_powershell_is_named_once_when_its_pipe_has_lost_characters(tmp_path: Path) -> None:
+    powershell = shutil.copy("/bin/bash", tmp_path / "powershell")  # what the process is called is what is looked at
+    program = " ".join(NEOCODE)
+    with neo_home() as home:
+        for log, words in (("Pr?fung failed: K?che.txt", 1), ("Continue? failed", 0)):
+            done = subprocess.run(
+                [powershell, "-c", f"printf '{log}\n' | {program} diag; true"],
+                env=home.env,
+                capture_output=True,
+                timeout=60,
+                check=True,
+            )
+            assert b"## Cause" in done.stdout
+            assert done.stderr.count(b"$OutputEncoding") == done.stderr.count(b"\n") == words

@@ -127,18 +127,16 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def copy_python(target: Path) -> Path:
-    """This Python once more in `target`. Raises pytest.skip.Exception when it is not the harness's."""
-    source = Path(sys.executable).parent
-    paths_file = source / "python311._pth"
-    if not paths_file.exists():
-        pytest.skip("an installed Python cannot be copied so")
-    target.mkdir(parents=True)
-    for name in ("python.exe", "python311.dll", "VCRUNTIME140.dll"):
-        shutil.copy(source / name, target)
-    entries = [f"{source}\\{entry}" for entry in ("Lib", "DLLs", "Lib\\site-packages")]
-    (target / paths_file.name).write_text("\n".join([*entries, str(REPO)]) + "\n")
-    return target / "python.exe"
+def copy_python(scripts: Path) -> Path:
+    """This Python in `scripts`, as the interpreter of a virtual environment around it that sees our packages."""
+    base = Path(sys.base_prefix)
+    scripts.mkdir(parents=True)
+    for pattern in ("python.exe", "python3*.dll", "vcruntime140*.dll"):
+        for source in base.glob(pattern):
+            shutil.copy(source, scripts)
+    settings = f"home = {base}\ninclude-system-site-packages = true\n"
+    (scripts.parent / "pyvenv.cfg").write_text(settings, encoding="utf-8")
+    return scripts / "python.exe"
 
 
 def cmd(*words: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
@@ -172,7 +170,7 @@ def test_neocode_cmd_hands_on_arguments_and_exit_codes(checkout: Path) -> None:
 
 @pytest.mark.parametrize("how", ["NEOCODE_PYTHON", "quoted", "PATH"])
 def test_setup_finds_a_python_and_hands_on_its_exit_code(checkout: Path, tmp_path: Path, how: str) -> None:
-    python = copy_python(tmp_path / "a python")
+    python = copy_python(tmp_path / "a venv" / "Scripts")
     (tmp_path / "scripts").mkdir()
     shutil.copy(checkout / "scripts" / "setup.cmd", tmp_path / "scripts")
     (tmp_path / "scripts" / "setup.py").write_text("import sys; print(sys.executable, sys.argv[1:]); sys.exit(5)")

@@ -15,8 +15,12 @@ from pathlib import Path
 from build import HERE, ROOT, HarnessError, build, exclusive
 from run_script import run_in_wine, windows_path
 
-# the second holds the same tests for every backend, and knows by itself where it runs
-SUITE = ("tests/windows/wine", "tests/windows/test_backend_conformance.py")
+# the others hold the same tests for every system, and know by themselves where they run
+SUITE = (
+    "tests/windows/wine",
+    "tests/windows/test_backend_conformance.py",
+    *(f"tests/neocode/gateway/test_gateway_{name}.py" for name in ("asks", "client", "wire")),
+)
 SIDE_BY_SIDE = 2
 NOTHING_PASSED = 5
 

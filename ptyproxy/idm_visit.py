@@ -33,6 +33,7 @@ from ptyproxy.ports import Answer, Assistant, AssistantError, Finding
 FINDING_SEC = 5.0  # the pump answers at once, unless it is stopped
 ANSWER_SEC = 95.0  # the assistant has its own, shorter deadline
 END_TALK_SEC = 0.5  # the process may be ending
+STOP_SEC = 2.0  # a cancelled task has a connection to close at most
 MARKER_SEC = 0.3
 MARKER = "neocode: looking at it ... Ctrl-C stops"
 WIPE = b"\r\x1b[K"
@@ -100,7 +101,7 @@ class Visitor:
         task, self._serving = self._serving, None
         if task is not None and not task.done():
             task.cancel()
-            await asyncio.wait([task])
+            await asyncio.wait([task], timeout=STOP_SEC)
 
     async def _end_talk(self) -> None:
         self._suggested, self._unfinished = (), ""
@@ -164,6 +165,7 @@ class Visitor:
         finally:
             self._keyboard.listen(None)
             answer.cancel()
+            await asyncio.wait([answer], timeout=STOP_SEC)
         if answer.cancelled():
             self._say("stopped")
         else:

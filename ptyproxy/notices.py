@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from ptyproxy.session import SHOW_ORDER, Session
+from ptyproxy.session import LINE_ORDER, SHOW_ORDER, Session
 
 MAX_WAITING_CHARS = 256 * 1024  # an answer is a few KiB; a model that never ends is cut here
 ACK_SEC = 1.0  # a widget that has not taken its order by then does not work
@@ -161,6 +161,7 @@ class Notices:
     def _order(self, now: float) -> None:
         """Way (b): the widget prints it and lets the editor draw its prompt again."""
         text = "".join(self._waiting)
+        self._session.withdraw(LINE_ORDER)  # one that nobody took is for a line that is gone
         try:
             self._session.write(SHOW_ORDER, text.encode("utf-8", "replace"))
         except OSError:

@@ -6,6 +6,7 @@ Invariant: when in doubt, silence; a person can always press the hotkey.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ptyproxy.records import CommandRecord
@@ -85,6 +86,13 @@ class Settings(NamedTuple):
 
     ignore: frozenset[str] = ANSWERING_PROGRAMS
     ours: frozenset[str] = frozenset({"neocode", "@ai"})
+
+
+def answering_programs(changes: Iterable[str]) -> frozenset[str]:
+    """The programs whose non-zero exit is an answer, as the user changes them: `NAME` adds one, `!NAME` takes one away."""
+    added = {name for name in changes if not name.startswith("!")}
+    removed = {name[1:] for name in changes if name.startswith("!")}
+    return (ANSWERING_PROGRAMS | added) - removed
 
 
 def program_of(command: str) -> str:

@@ -60,9 +60,9 @@ def run(options: Options, base: str, make_assistant: MakeAssistant) -> int:
     gc.disable()  # until everything is made: a collection would find nothing
     with ExitStack() as stack:
         try:
+            signals = stack.enter_context(Signals())  # first: a signal must not leave the directory behind
             session = open_session(base)
             stack.callback(session.close)
-            signals = stack.enter_context(Signals())
             terminal = Terminal()
             stack.callback(terminal.close)
             plan = _plan(options, session, terminal)
@@ -106,7 +106,7 @@ def _pump(pump: PumpPort, terminal: TerminalPort, parts: Parts) -> int:
             late.close()
         parts.close()
         terminal.leave()
-        report_fault(pump.tap_error)
+        report_fault(pump.tap_error, parts.faults)
 
 
 class Parts:
@@ -133,15 +133,22 @@ class Parts:
         gc.enable()
         return self._made.tap
 
+    @property
+    def faults(self) -> int:
+        """See `WrappedShell.faults`."""
+        return self._made.faults if self._made is not None else 0
+
     def close(self) -> None:
         """See `WrappedShell.close`."""
         if self._made is not None:
             self._made.close()
 
 
-def report_fault(error: Exception | None) -> None:
-    """Say once, when the shell has ended, that we had stopped looking: the fault was ours, the shell went on."""
+def report_fault(error: Exception | None, faults: int) -> None:
+    """Say once, when the shell has ended, what we did not see of it: the fault was ours, the shell went on."""
     if error is not None:
         if os.environ.get("NEOCODE_DEBUG"):
             raise error
         print(f"neocode: diagnosis stopped in this shell ({type(error).__name__}: {error})", file=sys.stderr)
+    elif faults:
+        print(f"neocode: {faults} pieces of output were not understood (a fault of ours)", file=sys.stderr)

@@ -18,7 +18,7 @@ from ptyproxy.messages import Publish
 from ptyproxy.notices import Notices
 from ptyproxy.options import Options, hotkey_byte
 from ptyproxy.platform.base import PumpPort, TerminalPort
-from ptyproxy.policy import ANSWERING_PROGRAMS, Settings
+from ptyproxy.policy import Settings, answering_programs
 from ptyproxy.ports import MakeAssistant
 from ptyproxy.session import LINE_ORDER, STATUS_FILE, Session
 from ptyproxy.tap import ShellTap
@@ -62,7 +62,7 @@ class WrappedShell:
             self._insert,
             auto=options.auto,
             marker=options.marker,
-            settings=Settings(ignore=ANSWERING_PROGRAMS | options.ignore),
+            settings=Settings(ignore=answering_programs(options.ignore)),
         )
         self.tap.attach(notices, diagnosis, session.nonce)
         self.tap.on_state = self._publish
@@ -118,7 +118,7 @@ class WrappedShell:
                 self._session.write(STATUS_FILE, text.encode("utf-8", "surrogateescape"))
 
     def state(self) -> Mapping[str, object]:
-        """The shell's state as the gateway knows it (protocol, section 5)."""
+        """The shell's state, as `gateway.listShells` tells it."""
         records = self.capture.records
         last = records[-1] if records else None
         return {
@@ -134,6 +134,11 @@ class WrappedShell:
             "last_command": (last.command or "") if last else "",
             "last_exit": last.exit_code if last else None,
         }
+
+    @property
+    def faults(self) -> int:
+        """Reads that a fault of ours kept from being understood; the shell had them all the same."""
+        return self.capture.faults
 
     def close(self) -> None:
         """Undo the modes that the child left on, and end the control thread."""

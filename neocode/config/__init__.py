@@ -77,8 +77,8 @@ class RedactConfig(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class DiagConfig(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Diagnosis in a running shell. `ignore`: more programs whose non-zero exit is an answer; `marker`: the line that
-    says that an answer is being awaited.
+    """Diagnosis in a running shell. `ignore`: programs whose non-zero exit is an answer (`!NAME`: not);
+    `marker`: the line that says that an answer is being awaited.
     """
 
     auto: bool = True

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptyproxy.policy import Settings, expands_history, is_destructive, program_of, skip_reason
+from ptyproxy.policy import Settings, answering_programs, expands_history, is_destructive, program_of, skip_reason
 from ptyproxy.records import CommandRecord
 
 
@@ -169,3 +169,10 @@ def test_any_command_line_can_be_judged(command: str) -> None:
     is_destructive(command)
     expands_history(command)
     program_of(command)
+
+
+def test_the_list_of_answering_programs_is_the_users_to_change() -> None:
+    changed = answering_programs(["terraform", "!timeout", "!unheard-of"])
+    assert "terraform" in changed
+    assert "timeout" not in changed
+    assert "grep" in changed

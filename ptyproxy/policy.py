@@ -89,7 +89,7 @@ class Settings(NamedTuple):
 
 
 def answering_programs(changes: Iterable[str]) -> frozenset[str]:
-    """The programs whose non-zero exit is an answer, as the user changes them: `NAME` adds one, `!NAME` takes one away."""
+    """The programs whose non-zero exit is an answer: `NAME` of the user's changes adds one, `!NAME` takes one away."""
     added = {name for name in changes if not name.startswith("!")}
     removed = {name[1:] for name in changes if name.startswith("!")}
     return (ANSWERING_PROGRAMS | added) - removed

@@ -159,7 +159,7 @@ class DirectBackend:
     def write(self, data: bytes) -> None:
         """Block until all is taken; BrokenPipeError once the child has ended or this is closed."""
         with self._writing:
-            if self._closing or self._exit.ended_at is not None:
+            if self._closing:  # and after the child's end `stop_writing` refuses
                 raise BrokenPipeError(errno.EPIPE, "the child's terminal is closed")
             data = self._cut + data
             whole = len(data) - cut_length(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import select
@@ -69,8 +70,9 @@ class UnixBackend:
             quiet = ended_at is not None and now - max(silent_since, ended_at) >= QUIET_SEC
             if data == b"" or quiet:
                 self._over = True
-            elif not self._closed:
-                select.select([self._pty.fd], [], [], STEP_SEC)
+            else:
+                with contextlib.suppress(ValueError, OSError):  # closed meanwhile
+                    select.select([self._pty.fd], [], [], STEP_SEC)
         return b""
 
     def write(self, data: bytes) -> None:

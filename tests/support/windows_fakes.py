@@ -161,8 +161,9 @@ class FakeConsole:
         os.write(self._wake_write, b"x")
 
     def write(self, data: bytes) -> None:
-        """Overlapped WriteFile."""
+        """Overlapped WriteFile. Some conhosts decode what one write brought, alone."""
         assert not self.released, "write after release"
+        data = data.decode("utf-8", "replace").encode()
         while data:
             stopped, ready, _ = select.select([self._stop_read], [self._master], [])
             if stopped:

@@ -115,8 +115,12 @@ def test_closing_a_console_that_never_returns_does_not_keep_the_caller(
         monkeypatch.setattr(f"conpty.direct.{name}", 0.2)
     backend = start(FakeConsoles(), "wait")
     backend.read()
+    reader = threading.Thread(target=backend.read, daemon=True)
+    reader.start()
+    threading.Event().wait(0.05)
     began = time.monotonic()
     backend.close()
+    reader.join(LIMIT_SEC)
     assert time.monotonic() - began < 5
     assert backend.wait(LIMIT_SEC) == 0xC000013A
     release.set()
@@ -134,6 +138,21 @@ def test_output_of_a_console_that_stays_open_ends_although_closing_never_returns
         pass
     assert time.monotonic() - began < 10
     release.set()
+
+
+def test_output_that_never_pauses_after_the_exit_is_cut_off(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    def more(console: FakeConsole, timeout: float | None) -> bytes:
+        threading.Event().wait(0.001)
+        return b"x"
+
+    monkeypatch.setattr(FakeConsole, "read", more)
+    for name in ("LATE_OUTPUT_LIMIT_SEC", "CLOSE_WAIT_SEC", "CLOSE_GRACE_SEC"):
+        monkeypatch.setattr(f"conpty.direct.{name}", 0.2)
+    backend = start(FakeConsoles(), "end", "0")
+    backend.wait(LIMIT_SEC)
+    began = time.monotonic()
+    while backend.read():
+        assert time.monotonic() - began < 10
 
 
 def test_a_console_that_cannot_be_resized_is_no_error(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ PYTHON = (3, 11)
 PYTHON_WHEEL = "panda3d==1.10.16 --hash=sha256:37acfb92655c4226879f95c988e2ef1449a53c54486d6c1ebc00e2772429af82"
 # Of the test dependencies, what runs tests. Linters and type checkers have no business in there.
 TEST_TOOLS = {
+    "colorama",
     "pytest",
     "pytest-timeout",
     "iniconfig",

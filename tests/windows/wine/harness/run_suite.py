@@ -56,6 +56,8 @@ def main() -> int:
     except (HarnessError, OSError) as error:
         print(f"wine: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     print(f"wine: exit code {code} after {time.monotonic() - began:.0f} s", flush=True)
     return code
 

@@ -121,14 +121,20 @@ class Capture:
         from ptyproxy.stream.echo import typed_line
 
         shot = self.ring.snapshot(*span)
-        return None if shot.truncated else typed_line(shot.data)
+        return None if shot.truncated else typed_line(shot.data, absolute=self._told_by_enter)
 
     def _echo(self, start: int, end: int) -> tuple[str | None, int] | None:
         from ptyproxy.stream.echo import ECHO_LIMIT, typed_line
 
         shot = self.ring.snapshot(start, min(end, start + ECHO_LIMIT))
         past = shot.data.find(b"\n") + 1
-        return None if shot.truncated or not past else (typed_line(shot.data[:past]), start + past)
+        line = typed_line(shot.data[:past], absolute=self._told_by_enter)
+        return None if shot.truncated or not past else (line, start + past)
+
+    @property
+    def _told_by_enter(self) -> bool:
+        """Whether the shell is one whose line the console itself reads."""
+        return self._tracker.facts.get("starts") == "enter"
 
     def _finished(self, record: CommandRecord) -> CommandRecord:
         end = record.start if record.end is None else record.end

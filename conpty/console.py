@@ -11,6 +11,7 @@ import codecs
 import threading
 from typing import NamedTuple, Protocol
 
+from conpty.console_rows import ChildRows, Place
 from conpty.key_records import KeyDecoder, KeyRecord
 
 # GetConsoleMode / SetConsoleMode
@@ -63,6 +64,10 @@ class ConsoleApi(Protocol):
         """Rows and columns that are to be seen (srWindow; the buffer may have thousands more)."""
         ...
 
+    def cursor(self, handle: int) -> tuple[int, int] | None:
+        """Row and column of the cursor, from 0, in the window; None when the window does not show it."""
+        ...
+
     def new_event(self) -> int:
         """An event that stays set."""
         ...
@@ -108,6 +113,8 @@ class Console:
         self._lock = threading.Lock()  # `restore` comes from other threads too
         self._keys = KeyDecoder()
         self._text = codecs.getincrementaldecoder("utf-8")("replace")
+        self._own_text = codecs.getincrementaldecoder("utf-8")("replace")  # may come between a character's two parts
+        self._rows = ChildRows()
         self._vt_output = False
         self._open = True
         atexit.register(self.restore)
@@ -169,8 +176,20 @@ class Console:
         self._api.set_event(self._stop)
 
     def write(self, data: bytes) -> None:
-        """Print UTF-8; a character that is cut at the end waits for its rest. Raises OSError."""
-        self._write_text(self._text.decode(data))
+        """Print the child's UTF-8; a character that is cut at the end waits for its rest. Raises OSError."""
+        text = self._text.decode(data)
+        if text and self._rows.may_differ and self._vt_output:
+            text = self._rows.theirs(self._place(), (self.size() or (1, 1))[0]) + text
+        self._write_text(text)
+
+    def show(self, data: bytes) -> None:
+        """Print UTF-8 of our own, which the child's pseudo console does not know of. Raises OSError."""
+        self._rows.ours(self._place())
+        self._write_text(self._own_text.decode(data))
+
+    def _place(self) -> Place | None:
+        found = self._api.cursor(self._out)
+        return None if found is None else Place(*found)
 
     def _write_text(self, text: str) -> None:
         for at in range(0, len(text), CHUNK_CHARACTERS):

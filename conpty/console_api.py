@@ -148,6 +148,14 @@ class Kernel32Console:
         window = info.srWindow
         return window.Bottom - window.Top + 1, window.Right - window.Left + 1
 
+    def cursor(self, handle: int) -> tuple[int, int] | None:
+        """See `ConsoleApi.cursor`."""
+        info = CONSOLE_SCREEN_BUFFER_INFO()
+        if not self._dll.GetConsoleScreenBufferInfo(handle, info):
+            return None
+        at, window = info.dwCursorPosition, info.srWindow
+        return (at.Y - window.Top, at.X) if window.Top <= at.Y <= window.Bottom else None
+
     def new_event(self) -> int:
         """See `ConsoleApi.new_event`."""
         event = self._dll.CreateEventW(None, True, False, None)

@@ -48,14 +48,20 @@ class TapGuard:
 
     def with_our_words(self, data: bytes) -> bytes:
         """What to write for `data`: itself, or with our words put in."""
+        divided = self._divided(data)
+        return data if divided is None else b"".join(divided)
+
+    def divide(self, data: bytes) -> tuple[bytes, bytes, bytes]:
+        """The same in three pieces, for who must know which is ours: the middle one, often empty."""
+        return self._divided(data) or (data, b"", b"")
+
+    def _divided(self, data: bytes) -> tuple[bytes, bytes, bytes] | None:
         if self.tap is not None:
             try:
-                divided = self.tap.divide(data)
-                if divided is not None:
-                    return b"".join(divided)
+                return self.tap.divide(data)
             except Exception as error:
                 self._drop(error)
-        return data
+        return None
 
     def output(self, data: bytes) -> None:
         """See `Tap.output`."""

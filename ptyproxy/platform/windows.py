@@ -227,12 +227,19 @@ class Terminal:
             self._console.stop()
 
     def write(self, data: bytes) -> None:
-        """Print. Raises OSError when nobody takes it any more."""
+        """Print what the child says. Raises OSError when nobody takes it any more."""
         if self._out_is_console and self._console is not None:
             self._console.write(data)
         else:
             while data:
                 data = data[os.write(STDOUT, data) :]
+
+    def show(self, data: bytes) -> None:
+        """Print words of our own; the child's rows stay where it has them. Raises OSError likewise."""
+        if self._out_is_console and self._console is not None:
+            self._console.show(data)
+        else:
+            self.write(data)
 
     def close(self) -> None:
         """Leave, and close our own handles; nobody may be in `read` or `write`. Idempotent."""

@@ -81,10 +81,10 @@ class WindowsPump:
     def show(self, data: bytes) -> None:
         """Queue our own words for the terminal, behind what the child has written; after `run`, write them."""
         if not self._ended:
-            self._screen.put(data)
+            self._screen.put(data, self.terminal.show)
         elif not self.terminal.gone:
             with suppress(OSError):
-                self.terminal.write(data)
+                self.terminal.show(data)
 
     def send(self, data: bytes) -> None:
         """Queue input of our own (the widget's key) for the child."""
@@ -165,7 +165,10 @@ class WindowsPump:
         if answers:
             self._child.put(answers)
         if data:
-            self._screen.put(self._tap.with_our_words(data))
+            before, ours, behind = self._tap.divide(data)
+            self._screen.put(before)
+            self._screen.put(ours, self.terminal.show)
+            self._screen.put(behind)
             self._tap.output(data)
 
     def _take_input(self) -> None:

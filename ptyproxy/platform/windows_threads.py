@@ -12,6 +12,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
+Write = Callable[[bytes], None]
+
 LANE_BYTES = 64 * 1024  # of each direction, read and not looked at yet; then its reader waits
 OUTLET_BYTES = 64 * 1024  # given to a writer and not taken yet; then the main thread takes no more for it
 PIECE_BYTES = 16 * 1024  # one write: what comes behind it, such as a Ctrl-C's echo, waits for no longer one
@@ -97,12 +99,13 @@ class Inbox:
 class Outlet:
     """A destination that may block, and the thread that writes to it in `put`'s order. `gone`: it takes nothing."""
 
-    def __init__(self, write: Callable[[bytes], None], name: str, wake: Callable[[], None]) -> None:
+    def __init__(self, write: Write, name: str, wake: Callable[[], None]) -> None:
         """`write` raises OSError when the destination is gone; `wake`: there is room again, or `gone` became true."""
         self._write = write
         self._wake = wake
         self._changed = threading.Condition()
         self._pending = bytearray()
+        self._runs: deque[tuple[Write, int]] = deque()  # who is to write how much of it
         self._writing = 0
         self._closed = False
         self.gone = False
@@ -114,10 +117,14 @@ class Outlet:
         """Whether more should be put in."""
         return len(self._pending) + self._writing < OUTLET_BYTES
 
-    def put(self, data: bytes) -> None:
-        """Queue bytes. Never waits."""
+    def put(self, data: bytes, write: Write | None = None) -> None:
+        """Queue bytes. Never waits. `write`: for these, instead of the usual one; no call gets bytes of both."""
         if data and not self.gone:
             with self._changed:
+                write, count = write or self._write, len(data)
+                if self._runs and self._runs[-1][0] == write:
+                    count += self._runs.pop()[1]
+                self._runs.append((write, count))
                 self._pending += data
                 self._changed.notify_all()
 
@@ -139,23 +146,27 @@ class Outlet:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        while (piece := self._next()) is not None:
+        while (taken := self._next()) is not None:
+            write, piece = taken
             try:
-                self._write(piece)
+                write(piece)
             except OSError:
                 self.gone = True
             self._written()
 
-    def _next(self) -> bytes | None:
+    def _next(self) -> tuple[Write, bytes] | None:
         with self._changed:
             while not self._pending:
                 if self._closed:
                     return None
                 self._changed.wait()
-            piece = bytes(self._pending[:PIECE_BYTES])
+            write, count = self._runs.popleft()
+            piece = bytes(self._pending[: min(count, PIECE_BYTES)])
+            if count > len(piece):
+                self._runs.appendleft((write, count - len(piece)))
             del self._pending[: len(piece)]
             self._writing = len(piece)
-            return piece
+            return write, piece
 
     def _written(self) -> None:
         with self._changed:
@@ -163,6 +174,7 @@ class Outlet:
             self._writing = 0
             if self.gone:
                 self._pending.clear()
+                self._runs.clear()
             awaited = self.has_room and not had_room
             self._changed.notify_all()
         if awaited or self.gone:

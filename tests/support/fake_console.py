@@ -121,6 +121,9 @@ class FakeConsole:
     def window_size(self, handle: int) -> tuple[int, int] | None:
         return None if self.gone else self.window
 
+    def cursor(self, handle: int) -> tuple[int, int] | None:
+        return None
+
     def new_event(self) -> int:
         return EVENT
 

@@ -182,3 +182,69 @@ def test_a_console_that_is_gone_is_an_error_and_leaving_it_is_none() -> None:
     with pytest.raises(OSError, match="invalid"):
         console.read()
     console.close()
+
+
+class Screen(FakeConsole):
+    """One that knows where its cursor is, since the test says so."""
+
+    at: tuple[int, int] | None = (0, 0)
+
+    def cursor(self, handle: int) -> tuple[int, int] | None:
+        return self.at
+
+
+@pytest.mark.parametrize(
+    ("left", "now", "brought_back"),
+    [
+        ((5, 0), (5, 0), ""),  # it has not moved: nothing, not even to the same place, which would end a pending wrap
+        ((5, 0), (9, 0), "\x1b[24;1H\n\n\n\n\x1b[6;1H"),
+        ((5, 7), (9, 2), "\x1b[24;1H\n\n\n\n\n\x1b[6;8H"),  # the row that we wrote in goes up as well
+        ((23, 4), (23, 0), "\x1b[24;5H"),  # the screen is full
+        ((9, 4), (2, 0), "\x1b[10;5H"),  # we cleared the screen
+        (None, (2, 0), ""),
+        ((9, 4), None, ""),  # scrolled out of sight
+    ],
+)
+def test_the_child_finds_the_cursor_where_it_left_it(
+    left: tuple[int, int] | None, now: tuple[int, int] | None, brought_back: str
+) -> None:
+    api = Screen()
+    console = changed(api)
+    console.write(b"child")
+    api.at = left
+    console.show(b"ours")
+    console.show(b" and more")
+    api.at = now
+    console.write(b"again")
+    console.write(b".")
+    assert api.screen == f"childours and more{brought_back}again."
+
+
+def test_a_child_begins_on_an_empty_screen() -> None:
+    api = Screen()
+    api.at = (3, 2)
+    console = changed(api)
+    console.write(b"\xc3")
+    console.write(b"\xa9")
+    assert api.screen == "\x1b[24;1H\n\n\n\n\x1b[1;1H\x1b[J\xe9"
+
+
+def test_our_words_may_come_between_two_parts_of_a_character() -> None:
+    api = FakeConsole()
+    console = changed(api)
+    console.write(b"\xc3")
+    console.show("\u4f60".encode()[:1])
+    console.show("\u4f60".encode()[1:])
+    console.write(b"\xa9")
+    assert api.screen == "\u4f60\xe9"
+
+
+def test_a_console_that_takes_no_sequences_gets_none() -> None:
+    api = Screen(refused=0x4)
+    api.at = (3, 2)
+    console = changed(api)
+    console.write(b"child")
+    console.show(b"ours")
+    api.at = (5, 5)
+    console.write(b"again")
+    assert api.screen == "childoursagain"

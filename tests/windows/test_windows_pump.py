@@ -27,7 +27,7 @@ from ptyproxy.platform import windows, windows_end_of_input, windows_pump
 from ptyproxy.platform.base import Size
 from ptyproxy.platform.windows import ConsoleEvents, EnterForLines, Terminal, WindowsPty
 from ptyproxy.platform.windows_pump import WindowsPump
-from ptyproxy.platform.windows_threads import LANE_BYTES, OUTLET_BYTES
+from ptyproxy.platform.windows_threads import LANE_BYTES, OUTLET_BYTES, Outlet
 
 if sys.platform == "win32":
     pytest.skip("the child is on a Linux pty", allow_module_level=True)
@@ -391,6 +391,24 @@ def test_our_own_words_and_keys_go_in_behind_the_others(start: Start) -> None:
     assert "READY ours keys" in running.api.screen
     running.pump.show(b" after the end")
     assert running.api.screen.endswith(" after the end")
+
+
+@given(st.lists(st.tuples(st.booleans(), st.binary(max_size=40)), max_size=20))
+def test_what_is_ours_goes_out_in_its_place_and_never_with_the_childs(pieces: list[tuple[bool, bytes]]) -> None:
+    written: list[tuple[bool, bytes]] = []
+
+    def show(data: bytes) -> None:
+        written.append((True, data))
+
+    outlet = Outlet(lambda data: written.append((False, data)), "test", lambda: None)
+    for ours, data in pieces:
+        outlet.put(data, show if ours else None)
+    assert outlet.close(PATIENCE_SEC)
+
+    def joined(parts: list[tuple[bool, bytes]]) -> list[tuple[bool, int]]:
+        return [(ours, byte) for ours, data in parts for byte in data]
+
+    assert joined(written) == joined(pieces)
 
 
 def test_a_wake_up_from_any_thread_makes_the_tap_tick(start: Start) -> None:

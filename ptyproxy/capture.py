@@ -18,6 +18,8 @@ from ptyproxy.stream.scan import Scanner, Token
 from ringbuffer.head import HeadKeeper
 from ringbuffer.ring import DEFAULT_CAPACITY, RingBuffer
 
+PROMPT_BYTES = 1024  # of marks and a directory's name, in front of a prompt
+
 
 class Capture:
     """`feed` it every read of the child's output, in order; it tells what happened."""
@@ -130,6 +132,10 @@ class Capture:
         past = shot.data.find(b"\n") + 1
         line = typed_line(shot.data[:past], absolute=self._told_by_enter)
         return None if shot.truncated or not past else (line, start + past)
+
+    def prompt_so_far(self) -> bytes:
+        """The end of what was printed, for a shell that prints its prompt by pieces; else nothing."""
+        return self.ring.snapshot(max(0, self.ring.end - PROMPT_BYTES)).data if self._told_by_enter else b""
 
     @property
     def _told_by_enter(self) -> bool:

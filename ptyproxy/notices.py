@@ -23,6 +23,7 @@ DIM, PLAIN = "\x1b[2m", "\x1b[m"
 CUT = "[the rest of this answer was too long to keep]\n"
 PROMPT_MARK = b"\x1b]7781;neocode;A"
 CMD_PROMPT = b";shell=cmd;starts=enter"  # what the end mark in PROMPT goes on with
+STRING_END = b"\x1b\\"  # of a mark in PROMPT
 _MARKS = re.compile(rb"\x1b\](?:7781|133|633|7|9;9|1337);[^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]")
 
 
@@ -114,18 +115,20 @@ class Notices:
         self._waiting.clear()
         self._chars, self._cut, self._asked, self._fleeting = 0, False, False, False
 
-    def divide(self, data: bytes, nonce: bytes) -> tuple[bytes, bytes, bytes] | None:
-        """Way (a): where in `data` our words go, if a new prompt begins in it. A cut mark is let pass."""
+    def divide(self, data: bytes, nonce: bytes, earlier: bytes = b"") -> tuple[bytes, bytes, bytes] | None:
+        """Way (a): where in `data` our words go, if a new prompt begins in it.
+
+        A cut mark is let pass, but for a shell that prints its prompt by pieces: `earlier` is what came before `data`.
+        """
         if not self._waiting or self._order_deadline is not None:
             return None
         at = data.find(PROMPT_MARK)
-        if at < 0:
-            return None
-        ended_here = data.find(b";neocode;D;") >= 0 and nonce in data[:at]
-        if not (self._situation.awaits_prompt or ended_here):
-            return None
-        at = _first_of_its_line(data, at, nonce)
-        return data[:at], self._take(data[:at]), data[at:]
+        ended_here = data.find(b";neocode;D;") >= 0 and nonce in data[: max(at, 0)]
+        if at >= 0 and (self._situation.awaits_prompt or ended_here):
+            at = _first_of_its_line(data, at, nonce)
+            return data[:at], self._take(earlier + data[:at]), data[at:]
+        cut = _end_of_cut_mark(earlier, data, nonce)
+        return None if cut is None else (data[:cut], self._take(earlier + data[:cut]), data[cut:])
 
     def _take(self, before: bytes) -> bytes:
         text = "".join(self._waiting)
@@ -202,6 +205,18 @@ def _first_of_its_line(data: bytes, at: int, nonce: bytes) -> int:
     """
     mark = data.rfind(b"\x1b]7781;neocode;D;nc=" + nonce + CMD_PROMPT, 0, at)
     return data.rfind(b"\n", 0, mark) + 1 or at if mark >= 0 else at
+
+
+def _end_of_cut_mark(earlier: bytes, data: bytes, nonce: bytes) -> int | None:
+    """Where in `data` CMD's new prompt can still be preceded by our words: before its begin mark, or right behind it
+    if the mark began in `earlier`; nothing is to be seen of a prompt before that."""
+    whole, known = earlier + data, len(earlier)
+    ended = whole.rfind(b"\x1b]7781;neocode;D;nc=" + nonce + CMD_PROMPT) if earlier else -1
+    begin = whole.find(PROMPT_MARK, ended) if ended >= 0 else -1
+    end = whole.find(STRING_END, begin) + len(STRING_END) if begin >= 0 else -1
+    if begin >= known:
+        return begin - known
+    return end - known if end > known else None
 
 
 def dim(text: str) -> str:

@@ -77,7 +77,8 @@ class ShellTap:
 
     def divide(self, data: bytes) -> tuple[bytes, bytes, bytes] | None:
         """Way (a), see `notices`."""
-        return self.notices.divide(data, self._nonce) if self.notices.waiting else None
+        earlier = self.capture.prompt_so_far
+        return self.notices.divide(data, self._nonce, earlier()) if self.notices.waiting else None
 
     def output(self, data: bytes) -> None:
         """The child printed."""

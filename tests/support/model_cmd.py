@@ -87,7 +87,9 @@ class ModelCmd:
         self._output.put(text.encode())
 
     def _new_prompt(self) -> None:
-        self._print("\r\n" + self._prompt)
+        self._print("\r\n")
+        for piece in self._prompt:  # a write of its own for each character
+            self._print(piece)
         self._line, self._at = "", self.place
 
     def _key(self, key: str) -> None:

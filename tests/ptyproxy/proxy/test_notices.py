@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import tempfile
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ptyproxy.integration import cmd
 from ptyproxy.notices import ACK_SEC, MAX_MISSES, MAX_WAITING_CHARS, SILENCE_SEC, Notices
@@ -82,6 +87,32 @@ def test_a_mark_cut_over_two_reads_is_let_pass(screen: Screen) -> None:
     screen.awaits_prompt = True
     assert screen.notices.divide(A[:7], b"nonce") is None
     assert screen.notices.divide(A[7:], b"nonce") is None
+
+
+@given(st.lists(st.integers(0, 300), max_size=8), st.booleans())
+def test_in_cmd_however_its_prompt_is_cut_they_stand_above_it(cuts: list[int], ended: bool) -> None:
+    """CMD may print every character of PROMPT by itself, and a pseudo console passes each on."""
+    nonce = "0123456789abcdef" * 2
+    prompt = cmd.prompt(b"$G", nonce).replace(b"$e", b"\x1b").replace(b"$P", b"C:\\").replace(b"$G", b">")
+    output = b"out\r\n\r\n" + prompt
+    with tempfile.TemporaryDirectory() as folder:
+        session = open_session(folder)
+        screen = Screen(session, b"")
+        screen.awaits_prompt = ended
+        screen.notices.say("hello")
+        shown, printed = b"", b""
+        for begin, end in pairwise([0, *sorted(min(cut, len(output)) for cut in cuts), len(output)]):
+            if begin < end:
+                shown += b"".join(
+                    screen.notices.divide(output[begin:end], nonce.encode(), printed) or (output[begin:end],)
+                )
+                printed += output[begin:end]
+        session.close()
+    words = b"hello\r\n\x1b[m"
+    assert shown.replace(words, b"") == output
+    before, _, behind = shown.partition(words)
+    assert re.sub(rb"\x1b\][^\x1b]*\x1b\\", b"", before) == b"out\r\n\r\n"  # and no mark is torn
+    assert re.sub(rb"\x1b\][^\x1b]*\x1b\\", b"", behind) == b">"
 
 
 def test_at_an_idle_prompt_the_widget_is_ordered_to_show_them(screen: Screen) -> None:

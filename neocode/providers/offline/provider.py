@@ -16,6 +16,7 @@ from neocode.providers.offline.answer import Fault, fault
 from neocode.providers.offline.load import rules
 from neocode.providers.offline.match import find
 from neocode.providers.offline.select import shell_kind
+from neocode.providers.offline.transcript import failures
 
 MAX_HISTORY = 6  # user turns looked at, newest first; older failures are no longer what is asked about
 
@@ -67,7 +68,11 @@ def answer(request: AskRequest) -> list[str]:
 
 
 def _diagnosis(context: AskContext) -> list[str]:
-    faults = _faults(context)
+    """The newest failure that the rules are sure of, else the newest; without any, whatever the log holds."""
+    failed = failures(context)
+    sure = ((each, _confident(_faults(each))) for each in failed)
+    context, faults = next((pair for pair in sure if pair[1]), (failed[0] if failed else context, []))
+    faults = faults or _faults(context)
     if faults and not faults[0].seen_in_log:
         said = filter(None, (faults[0].explanation, unknown.lines_to_read(context.log)))
         faults[0] = faults[0]._replace(explanation="\n\n".join(said))

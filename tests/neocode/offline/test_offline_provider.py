@@ -203,3 +203,21 @@ def test_any_log_gets_an_answer_in_the_form(log: str, exit_code: int | None, she
     assert answer.startswith("## Cause\n")
     assert "\n## Confidence\n" in answer
     assert "offline" in answer.split("## Confidence")[-1]
+
+
+LINKER = (
+    "$ cc a.c\n/usr/bin/ld: a.o: in function `main':\na.c:(.text+0x23): undefined reference to `sqrt'\n[exit code 1]"
+)
+PSUH = "$ git psuh\ngit: 'psuh' is not a git command. See 'git --help'."
+
+
+def test_that_means_the_newest_of_several_failed_commands() -> None:
+    log = f"{LINKER}\n\n{PSUH}"
+    said = _ask(log=log, command="git psuh", exit_code=1, shell="bash", question="why didn't that work?")
+    assert "git push" in said
+    assert "sqrt" not in said
+
+
+def test_a_command_that_succeeded_since_does_not_hide_the_one_that_failed() -> None:
+    said = _ask(log=f"{LINKER}\n\n$ ls\na.c", command="ls", exit_code=0, shell="bash", question="why?")
+    assert "sqrt" in said

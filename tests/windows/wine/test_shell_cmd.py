@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from console_seat import PATIENCE_SEC, Seat
 
-from conpty.backend import Launch, PtyBackend
+from conpty.backend import Launch
 from conpty.choose import open_direct
 from conpty.command_line import join
 from conpty.console_api import Kernel32Console
 
-PATIENCE_SEC = 30.0  # a first start in a cold prefix
 CMD = ("shell", "--shell", "cmd.exe")
 TELL_SIZES = """
 import os, time
@@ -29,48 +27,6 @@ while seen != (70, 24):
     seen = now
     time.sleep(0.05)
 """
-
-
-class Seat:
-    """A terminal, as far as text goes, with a program in it."""
-
-    def __init__(self, backend: PtyBackend) -> None:
-        self.backend = backend
-        self.screen = b""
-        self._changed = threading.Condition()
-        self._ended = False
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        while data := self.backend.read():
-            with self._changed:
-                self.screen += data
-                self._changed.notify_all()
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
-
-    def until(self, text: str, since: int = 0) -> None:
-        """Wait for text behind an offset."""
-        with self._changed:
-            self._changed.wait_for(lambda: text in self.text(since) or self._ended, PATIENCE_SEC)
-            assert text in self.text(since), self.screen[-2000:]
-
-    def text(self, since: int) -> str:
-        """What was printed behind an offset, without the cursor's coming and going around every word."""
-        return re.sub(rb"\x1b\[\?25[lh]", b"", self.screen[since:]).decode("utf-8", "replace")
-
-    def type(self, line: str) -> int:
-        """Type a line and Enter; the offset that its output is behind."""
-        with self._changed:
-            at = len(self.screen)
-        self.backend.write(f"{line}\r".encode())
-        return at
-
-    def close(self) -> None:
-        self.backend.close()
-        self._reader.join(10)
 
 
 Open = Callable[..., Seat]

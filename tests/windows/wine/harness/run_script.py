@@ -67,6 +67,11 @@ class Run:
             self.code = TOOK_TOO_LONG if kill else code
             os.close(self.master)
 
+    def notice_end(self) -> None:
+        """Somebody that it started may hold the console for longer than it lives."""
+        if self.code is None and os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            self.end()
+
     def show(self) -> None:
         """Pass on what has come to the log since the last time."""
         sys.stdout.buffer.write(self.log.read())
@@ -83,6 +88,8 @@ def follow(runs: list[Run]) -> list[int]:
         alive = {run.master: run for run in runs if run.code is None}
         for master in select.select(list(alive), [], [], POLL_SEC)[0]:
             alive[master].read_screen()
+        for run in alive.values():
+            run.notice_end()
         if time.monotonic() > deadline:
             print(f"wine: ended after {RUN_LIMIT_SEC:.0f} s without an end of its own", file=sys.stderr)
             for run in alive.values():

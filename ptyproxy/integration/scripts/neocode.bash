@@ -342,7 +342,7 @@ if [ -n "${BASH_VERSION-}" ] && [ -z "${__neocode_nonce-}" ] && [ -r "${NEOCODE_
       __neocode_way=preexec __neocode_debug=0
       precmd_functions=(__neocode_first_function ${precmd_functions[@]+"${precmd_functions[@]}"} __neocode_last_function)
     elif [[ ${PROMPT_COMMAND@a} == *[rx]* ]]; then
-      __neocode_way=prompt __neocode_ran=1
+      __neocode_way=prompt __neocode_ran=1 __neocode_debug=0
       # a complete C, whose line the screen must tell, and D as a part of PS1; after `monitor` comes `vi`, if it is set
       __neocode_ps0[1]="${__neocode_head}C$__neocode_tail;sure=0;cmd="$'\a'
       __neocode_d=('' "${__neocode_head}D$__neocode_tail;exit=" $'\a')

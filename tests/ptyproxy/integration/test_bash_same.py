@@ -52,6 +52,7 @@ def both(start, home: Path):
         "PS1='$ '; PROMPT_COMMAND='echo \"[$?]\"'; readonly PROMPT_COMMAND\n",
         "PS1='$ '; export PROMPT_COMMAND='x=$?'\n",
         "PS1='$ '; PS0='<\\u \\t>'\nPS0=${PS0/ \\\\t}\n",
+        "PS1='$ '; trap ': traced' DEBUG; readonly PROMPT_COMMAND\n",
         "PS1='${x} $ '; shopt -u promptvars\n",
         "readonly PS1='fixed $ '\n",
         "set -o vi; bind 'set show-mode-in-prompt on'; PS1='a\\nb $ '\n",

@@ -139,10 +139,15 @@ class Diagnosis:
         target = self._target()
         number = target.number if target else 0
         if self._shown is not None and self._shown.number == number and self._running is None:
+            if self._notices.want():
+                return  # it is not shown yet: a shell without a widget shows it above the next prompt, or now
             if line in ("empty", "same"):
                 self._insert_next(self._shown)
             return
-        if not self.busy or (self._running is not None and self._running.number != number):
+        if self._running is not None and self.busy and self._running.number == number:
+            self._running = self._running._replace(automatic=False)  # asked for by now: a plain shell shows it at once
+            self._notices.want()
+        else:
             self.ask_about(target)
 
     def _target(self) -> CommandRecord | None:
@@ -172,7 +177,7 @@ class Diagnosis:
 
     def is_ours(self, command: str) -> bool:
         """Whether a command line is one of ours, which is never what a diagnosis is about."""
-        return policy.program_of(command) in self._settings.ours
+        return policy.program_of(command) in self._settings.ours or policy.asks_us(command)
 
     def ask_about(self, record: CommandRecord | None) -> None:
         """A diagnosis that somebody asked for; an automatic one that runs is replaced."""

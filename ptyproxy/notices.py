@@ -25,6 +25,7 @@ PROMPT_MARK = b"\x1b]7781;neocode;A"
 CMD_PROMPT = b";shell=cmd;starts=enter"  # what the end mark in PROMPT goes on with
 STRING_END = b"\x1b\\"  # of a mark in PROMPT
 _MARKS = re.compile(rb"\x1b\](?:7781|133|633|7|9;9|1337);[^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]")
+_BARE_END = re.compile(rb"\x1b\]133;D;\d+\x07\Z")
 
 
 class Situation(Protocol):
@@ -55,6 +56,16 @@ class Situation(Protocol):
         """When the child last printed (monotonic seconds); None while the alternate screen is on."""
         ...
 
+    @property
+    def more_follows(self) -> bool:
+        """Whether an answer is being made, so that these words are not the last."""
+        ...
+
+    @property
+    def last_line(self) -> bytes:
+        """What draws the row again on which the child stopped printing; nothing when it cannot be told."""
+        ...
+
 
 class Notices:
     """Owns what waits to be shown. `send` gives the shell input, `write` writes to the terminal past the child."""
@@ -79,6 +90,7 @@ class Notices:
         self._cut = False
         self._asked = False
         self._fleeting = False  # the last of what waits is
+        self._spoke: float | None = None  # way (c) left an answer unfinished: when the child had last printed
         self._order_deadline: float | None = None
         self._ordered: list[str] = []
         self._misses = 0
@@ -110,6 +122,12 @@ class Notices:
         self._waiting.append(text if text.endswith("\n") else text + "\n")
         self._chars += len(self._waiting[-1])
 
+    def want(self) -> bool:
+        """In a shell without marks, what waits is asked for from now on; whether anything does."""
+        wanted = self.waiting and not self._situation.marked
+        self._asked = self._asked or wanted
+        return wanted
+
     def drop(self) -> None:
         """Forget what waits (a newer answer replaces it)."""
         self._waiting.clear()
@@ -123,12 +141,18 @@ class Notices:
         if not self._waiting or self._order_deadline is not None:
             return None
         at = data.find(PROMPT_MARK)
-        ended_here = data.find(b";neocode;D;") >= 0 and nonce in data[: max(at, 0)]
+        ended_here = self._ends_in(data[: max(at, 0)], nonce)
         if at >= 0 and (self._situation.awaits_prompt or ended_here):
             at = _first_of_its_line(data, at, nonce)
             return data[:at], self._take(earlier + data[:at]), data[at:]
         cut = _end_of_cut_mark(earlier, data, nonce)
         return None if cut is None else (data[:cut], self._take(earlier + data[:cut]), data[cut:])
+
+    def _ends_in(self, before: bytes, nonce: bytes) -> bool:
+        """Whether the bytes in front of a prompt's mark end a command: dash's D has no nonce."""
+        if not self._situation.marked and self._situation.quiet_since is not None and _BARE_END.search(before):
+            return True
+        return b";neocode;D;" in before and nonce in before
 
     def _take(self, before: bytes) -> bytes:
         text = "".join(self._waiting)
@@ -194,7 +218,9 @@ class Notices:
             return left
         text = "".join(self._waiting)
         self.drop()
-        self._write(b"\r\n" + terminal_bytes(text))
+        fresh = b"" if self._spoke == since else b"\r\n"
+        self._spoke = since if self._situation.more_follows else None
+        self._write(fresh + terminal_bytes(text) + (self._situation.last_line if self._spoke is None else b""))
         return None
 
 

@@ -76,6 +76,7 @@ _DESTRUCTIVE = (
     r"\b(?:truncate\b.*-s\s*0|crontab\s+-r|userdel|groupdel|npm\s+unpublish|gh\s+repo\s+delete)\b",
 )
 
+_ASKS_US = re.compile(r"\s*(?:\S*[/\\])?neocode(?:\.exe)?\s+diag\b")
 _ESCAPED = re.compile(r"\\.")
 _QUOTED = re.compile(r"\\.|'[^']*'")
 _EVENT = re.compile(r"!(?![\s=(]|$)")
@@ -108,6 +109,11 @@ def program_of(command: str) -> str:
         name = word.strip("\"'`(){}\\").replace("\\", "/").rpartition("/")[2]
         return _WINDOWS_SUFFIX.sub("", name)
     return ""
+
+
+def asks_us(command: str) -> bool:
+    """Whether a line begins with `neocode diag`, whatever it does with what that prints."""
+    return _ASKS_US.match(command) is not None
 
 
 def skip_reason(

@@ -225,6 +225,18 @@ class ShellTap:
         """When the child last printed; None while the alternate screen is on."""
         return None if self._alternate or self._mode_has_screen else self._last_output
 
+    @property
+    def more_follows(self) -> bool:
+        """Whether a diagnosis is being made."""
+        return self.diagnosis.busy
+
+    @property
+    def last_line(self) -> bytes:
+        """What draws the prompt of a shell without marks again, with what is typed there."""
+        from ptyproxy.last_line import LAST_LINE_BYTES, line_to_draw
+
+        return line_to_draw(self.capture.ring.snapshot(max(0, self.capture.ring.end - LAST_LINE_BYTES)).data)
+
     def _editor_takes_hotkey(self, state: str) -> bool:
         """Whether the line editor waits for a key, in no search or menu of its own, and has left the hotkey to us."""
         ours = bool(self._hotkey_key) and self.capture.facts.get("hotkey") == "ours"

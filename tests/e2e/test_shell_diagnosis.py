@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli import NEOCODE
 from fake_openai import Connection, FakeServer, chunk, fake_server, sse
 from seat import SHELL_PROMPT, Home, Seat
 
@@ -209,3 +210,49 @@ def test_what_was_answered_is_not_asked_again(shell_home: Home) -> None:
         assert shell_home.run("diag").returncode == 0
         seat.until(lambda: seat.scrollback().count("The answer.") == 2, "the answer again")
         assert len(server.requests) == 1
+
+
+def plainly(seat: Seat, line: str) -> None:
+    """Run a line in a shell that does not mark where it ends."""
+    seat.until_last(SHELL_PROMPT)
+    prompts = sum(row.startswith(SHELL_PROMPT) for row in seat.scrollback())
+    seat.type(f"{line}\r")
+    seat.until(
+        lambda: seat.last == SHELL_PROMPT and sum(row.startswith(SHELL_PROMPT) for row in seat.scrollback()) > prompts,
+        f"the prompt after {line!r}",
+    )
+
+
+@pytest.mark.parametrize("name", ["dash", "ksh", "mksh"])
+def test_in_a_plain_shell_the_hotkey_explains_once_and_leaves_a_prompt(shell_home: Home, name: str) -> None:
+    shell_home.path.joinpath("rc").write_text(f"PS1='{SHELL_PROMPT} '\n")
+    shell_home.env["ENV"] = str(shell_home.path / "rc")
+    with shell_home.shell(path=f"/usr/bin/{name}") as seat:
+        plainly(seat, "ls /nowhere")
+        seat.step(1.0)
+        seat.type(b"\x07")
+        answered(seat)
+        rows = seat.lines()
+        cause = rows.index("Cause")
+        assert rows.count("Cause") == 1
+        assert not any(above == below == "" for above, below in zip(rows[cause:], rows[cause + 1 :], strict=False))
+
+
+def test_in_dash_a_failure_is_explained_above_the_prompt_after_the_next(shell_home: Home) -> None:
+    shell_home.path.joinpath("rc").write_text(f"PS1='{SHELL_PROMPT} '\n")
+    shell_home.env["ENV"] = str(shell_home.path / "rc")
+    with shell_home.shell(path="/usr/bin/dash") as seat:
+        plainly(seat, "ls /nowhere")
+        seat.until(lambda: (plainly(seat, "echo next"), "Cause" in seat.scrollback())[-1], "the diagnosis")
+        rows = seat.lines()
+        assert rows[-1] == SHELL_PROMPT
+        assert rows[rows.index("Cause") - 1] == "next"
+
+
+def test_neocode_diag_in_a_longer_line_is_about_the_command_before(shell_home: Home) -> None:
+    program(shell_home, "neocode", f'#!/bin/sh\nexec {" ".join(NEOCODE)} "$@"\n')
+    with shell_home.shell("--no-auto") as seat:
+        seat.run("ls /nowhere")
+        seat.run("neocode diag; echo $?")
+        answered(seat)
+        assert any("does not exist" in row for row in seat.scrollback())

@@ -21,6 +21,8 @@ class Shell:
         self.now = 100.0
         self.posted: list[Any] = []
         self.said: list[str] = []
+        self.asked: list[bool] = []
+        self.waits = False
         self.inserted: list[str] = []
         self.text = b"error: broken\n"
         self.diagnosis = Diagnosis(
@@ -35,6 +37,10 @@ class Shell:
 
     def say(self, text: str, *, asked: bool = False, fleeting: bool = False) -> None:
         self.said.append(text)
+        self.asked.append(asked)
+
+    def want(self) -> bool:
+        return self.waits
 
     def find(self, record: CommandRecord | None, automatic: bool) -> Finding:
         return Finding(record, Output(b"", 0, self.text), 80, "bash", automatic)
@@ -204,3 +210,28 @@ def test_our_own_commands_are_never_the_topic(shell: Shell, finish: Callable[[Sh
     shell.diagnosis.requested()
     records = [ask.finding.record.command for ask in shell.asks if ask.finding and ask.finding.record]
     assert set(records) == {"make"}
+
+
+def test_the_hotkey_shows_an_answer_that_still_waits_before_it_puts_in_its_fix(shell: Shell) -> None:
+    shell.fail()
+    shell.answer("make clean")
+    shell.waits = True
+    shell.diagnosis.hotkey("empty")
+    assert shell.inserted == []
+    shell.waits = False
+    shell.diagnosis.hotkey("empty")
+    assert shell.inserted == ["make clean"]
+
+
+@pytest.mark.parametrize("line", ["neocode diag; echo $?", "/opt/neo code/neocode diag", "neocode diag 2>&1 | cat"])
+def test_neocode_diag_is_ours_whatever_is_done_with_what_it_prints(shell: Shell, line: str) -> None:
+    assert shell.diagnosis.is_ours(line) == ("neo code" not in line)
+    assert not shell.diagnosis.is_ours(line.replace("diag", "use w && make"))
+
+
+def test_the_hotkey_asks_for_the_answer_that_is_being_made_by_itself(shell: Shell) -> None:
+    shell.fail()
+    shell.diagnosis.hotkey("empty")
+    assert len(shell.asks) == 1
+    shell.answer("make clean")
+    assert shell.asked == [True, True]

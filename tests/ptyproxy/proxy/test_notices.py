@@ -30,6 +30,8 @@ class Screen:
         self.takes_orders = True
         self.marked = True
         self.quiet_since: float | None = 0.0
+        self.more_follows = False
+        self.last_line = b""
         self.now = 50.0
         self.sent: list[bytes] = []
         self.written: list[bytes] = []
@@ -199,6 +201,52 @@ def test_without_marks_only_what_was_asked_for_is_written_after_silence(session:
     screen.quiet_since = screen.now - 1
     screen.notices.tick()
     assert screen.written == [b"\r\nunasked\r\nasked\r\n\x1b[m"]
+
+
+def test_an_answer_without_marks_is_one_text_and_the_prompt_stands_below_it(session: Session) -> None:
+    screen = Screen(session, b"")
+    screen.marked, screen.more_follows, screen.last_line = False, True, b"$ "
+    screen.quiet_since = screen.now - 1
+    for text in ("Cause\n\n", "Fix\n"):
+        screen.notices.say(text, asked=True)
+        screen.notices.tick()
+    screen.more_follows = False
+    screen.notices.say("end", asked=True)
+    screen.notices.tick()
+    screen.notices.say("another", asked=True)
+    screen.notices.tick()
+    assert screen.written == [
+        b"\r\nCause\r\n\r\n\x1b[m",
+        b"Fix\r\n\x1b[m",
+        b"end\r\n\x1b[m$ ",
+        b"\r\nanother\r\n\x1b[m$ ",
+    ]
+
+
+def test_what_waits_in_a_shell_without_marks_is_shown_when_it_is_wanted(session: Session) -> None:
+    screen = Screen(session, b"")
+    screen.quiet_since = screen.now - 1
+    assert not screen.notices.want()
+    screen.notices.say("unasked")
+    assert not screen.notices.want(), "the widget shows it"
+    screen.marked = False
+    assert screen.notices.want()
+    screen.notices.tick()
+    assert screen.written == [b"\r\nunasked\r\n\x1b[m"]
+
+
+def test_words_go_above_a_prompt_that_brings_its_end_mark_along(session: Session) -> None:
+    """dash's prompt is one string: an end without nonce, the prompt's beginning."""
+    ended = b"x\r\n\x1b]133;D;2\x07"
+    screen = Screen(session, b"")
+    screen.notices.say("hello")
+    assert screen.notices.divide(ended + A, b"nonce") is None, "the shell has other marks"
+    screen.marked = False
+    assert screen.notices.divide(A, b"nonce") is None
+    screen.quiet_since = None
+    assert screen.notices.divide(ended + A, b"nonce") is None, "the alternate screen is on"
+    screen.quiet_since = 0.0
+    assert screen.notices.divide(ended + A, b"nonce") == (ended, b"hello\r\n\x1b[m", A)
 
 
 def test_what_waits_is_bounded_and_says_so(screen: Screen) -> None:

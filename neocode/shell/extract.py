@@ -19,6 +19,8 @@ NICENESS = 10  # the user's own programs come first
 LIFETIME_SEC = 30  # for a child whose parent is gone
 NO_WIDTH = 1 << 30  # lines are whole already: nothing is to be joined again
 MASK = b"[redacted:"
+MIN_TOLD_CHARS = 8  # a shorter value may be any word of the output
+QUOTES = "\"'`;,)&| "  # what a mask may take along at the end of a word
 SEAM_BYTES = 64 * 1024  # how far a seam looks for a line's end
 
 
@@ -39,9 +41,11 @@ def answer(job: Job) -> dict[str, Any]:
     try:
         config = load_config().config
         redactor = _redactor(config.redact.patterns, job.literals)
+        told = secrets_told(job.texts, redactor)
+        everywhere = _redactor(config.redact.patterns, (*job.literals, *told)) if told else redactor
     except NeocodeError as error:
         return {"error": error.one_line()}
-    outputs = [extract(each, redactor, int(config.ask.max_log_bytes * each.share)) for each in job.outputs]
+    outputs = [extract(each, everywhere, int(config.ask.max_log_bytes * each.share)) for each in job.outputs]
     texts = [redactor.redact(_encodable(text)) for text in job.texts]
     return {
         "outputs": outputs,
@@ -58,6 +62,13 @@ def _failed(outputs: list[Extract], texts: list[str], kind: str, system: str) ->
     from neocode.shell.verdict import says_failure
 
     return says_failure(outputs[-1].text, texts[1], kind, system)
+
+
+def secrets_told(texts: tuple[str, ...], redactor: Redactor) -> tuple[str, ...]:
+    """The values that a command line gives away (`TOKEN=...`): its output may repeat them without the name."""
+    words = (text[mask.start : mask.end].strip(QUOTES) for text in texts for mask in redactor.find(text))
+    found = {word for word in words if len(word) >= MIN_TOLD_CHARS and "$" not in word}
+    return tuple(word for word in found if not redactor.find(word))
 
 
 def extract(job: OutputJob, redactor: Redactor, max_bytes: int) -> Extract:

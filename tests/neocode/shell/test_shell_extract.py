@@ -185,3 +185,18 @@ def test_whether_the_output_is_that_of_a_failure_is_judged_where_that_is_asked(h
     assert run(text_job(missing, texts=texts, judge="cmd")).failed
     assert not run(text_job("1 file(s) copied.\r\n", texts=texts, judge="cmd")).failed
     assert not run(text_job(missing, texts=texts)).failed
+
+
+def test_a_secret_that_the_command_line_names_is_masked_in_its_output_too(home: NeoHome) -> None:
+    """The shell and its programs repeat a value where nothing says what it is."""
+    value, command = "abcdef1234567890abcdef", "export MY_TOKEN=abcdef1234567890abcdef; ls $MY_TOKEN"
+    done = run(text_job(f"ls: cannot access '{value}': No such file\nlocal stays\n", texts=("why?", command)))
+    shown = done.outputs[0]
+    assert value not in "".join((shown.text, *done.texts))
+    assert "local stays" in shown.text
+    assert shown.masked == 1
+
+
+def test_a_short_value_or_a_variable_in_the_command_line_masks_no_word_of_the_output(home: NeoHome) -> None:
+    done = run(text_job("run $HOME_TOKEN short\n", texts=("why?", "PASSWORD=short TOKEN=$HOME_TOKEN run")))
+    assert done.outputs[0].text == "run $HOME_TOKEN short"

@@ -1,6 +1,6 @@
 """What a pseudo console is to the rest of us: one child and its terminal, in bytes.
 
-Invariants that every backend keeps (tests/windows/conformance.py, the same tests for all of them): no byte of output
+Invariants that every backend keeps (tests/windows/test_backend_conformance.py, the same for all): no byte of output
 is lost before `read` says that there are no more, nothing waits without an end that `close` can bring about, and the
 exit code is the one that Windows holds for the process.
 """
@@ -94,6 +94,11 @@ class ChildProcess(Protocol):
     def release(self) -> None:
         """Close the handle. Not while another thread waits on it."""
         ...
+
+
+def signed(code: int) -> int:
+    """An unsigned exit code as `sys.exit` takes it: a signed number, of which Windows sees the same 32 bits."""
+    return code - (1 << 32) if code >= 1 << 31 else code
 
 
 def clamp_size(rows: int, cols: int) -> tuple[int, int]:

@@ -182,7 +182,7 @@ class WinptyBackend:
 
     def _end_reading(self) -> None:
         """After the exit: let the reader go on until it meets silence, for the end of file may never come."""
-        ended_at = self._exit.ended_at or time.monotonic()
+        ended_at = time.monotonic()  # `_exit` may not be there yet: a child can end before we know its watch
         while not (self._over or self._closing):
             now, silent_since = time.monotonic(), self._silent_since
             silent = silent_since is not None and now - max(silent_since, ended_at) >= QUIET_SEC

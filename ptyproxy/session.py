@@ -55,7 +55,7 @@ def open_session(base: str) -> Session:
     _sweep(base)
     session = Session(f"shell-{os.getpid()}-1-{os.urandom(4).hex()}", base, os.urandom(16).hex())
     session = session._replace(directory=os.path.join(base, session.id))
-    os.mkdir(session.directory, 0o700)
+    _make_directory(session.directory)
     try:
         session.write(NONCE_FILE, session.nonce.encode())
     except OSError:
@@ -96,6 +96,11 @@ if sys.platform == "win32":
 
         return processes.is_alive(pid)
 
+    def _make_directory(path: str) -> None:
+        from conpty import security
+
+        security.make_directory(path)
+
 else:
 
     def is_alive(pid: int) -> bool:
@@ -107,3 +112,6 @@ else:
         except OSError:
             return True  # another user's
         return True
+
+    def _make_directory(path: str) -> None:
+        os.mkdir(path, 0o700)

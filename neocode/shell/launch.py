@@ -46,9 +46,6 @@ def _prepared(shell: str, args: Arguments) -> Callable[[], int]:
     if sys.platform == "win32":
         from conpty.version import unsupported, windows_build
         from ptyproxy.platform.windows import check_program
-
-        if too_old := unsupported(windows_build()):
-            raise NeocodeError(too_old)
     else:
         from ptyproxy.platform.unix import check_program
 
@@ -61,6 +58,8 @@ def _prepared(shell: str, args: Arguments) -> Callable[[], int]:
     except SpawnError as error:
         code = cannot_run(error)
         return lambda: code
+    if sys.platform == "win32" and (too_old := unsupported(windows_build())):
+        raise NeocodeError(too_old)
     options = Options(
         shell=shell,
         arguments=args.rest,
@@ -117,9 +116,15 @@ if sys.platform == "win32":
 
     def become(path: str, argv: tuple[str, ...]) -> NoReturn:
         """Run it and end with its exit code: exec would give the prompt back to the parent at once."""
+        import signal
         import subprocess
 
-        sys.exit(subprocess.run([path, *argv[1:]], check=False).returncode)
+        from conpty.backend import signed
+        from conpty.command_line import join
+
+        for number in (signal.SIGINT, signal.SIGBREAK):  # the shell has them too, and ours would end it
+            signal.signal(number, signal.SIG_IGN)
+        sys.exit(signed(subprocess.run(join((path, *argv[1:])), check=False).returncode))
 
 else:
 

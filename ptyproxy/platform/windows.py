@@ -88,8 +88,8 @@ class WindowsPty:
 
 
 def check_program(path: str) -> None:
-    """Raise SpawnError (127 or 126) when `path` cannot be run."""
-    if not os.path.exists(path):
+    """Raise SpawnError (127 or 126) when `path` cannot be run. CreateProcessW looks for a bare name here first."""
+    if not os.path.isabs(path) or not os.path.exists(path):
         raise SpawnError(f"{path}: no such file", EXIT_NOT_FOUND)
     if os.path.isdir(path):
         raise SpawnError(f"{path}: cannot be executed", EXIT_NOT_EXECUTABLE)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from conpty.backend import CLOSE_WAIT_SEC, LATE_OUTPUT_LIMIT_SEC
+from conpty.backend import CLOSE_WAIT_SEC, LATE_OUTPUT_LIMIT_SEC, signed
 from conpty.queries import ConsoleQueries
 from ptyproxy.platform.windows_end_of_input import EndOfInput
 from ptyproxy.platform.windows_threads import Inbox, Lane, Outlet
@@ -106,7 +106,7 @@ class WindowsPump:
         try:
             while self._status is None and not (self._hung_up or self._screen.gone):
                 self._turn()
-            return _signed(self._end())
+            return signed(self._end())
         finally:
             self._ended = True
             self._inbox.close()
@@ -256,8 +256,3 @@ class WindowsPump:
     def _await_exit(self) -> None:
         self._status = self.pty.wait(None)
         self.wake()
-
-
-def _signed(status: int) -> int:
-    """An exit code as Python's own exit takes it: a signed number, of which Windows sees the same 32 bits."""
-    return status - (1 << 32) if status >= 1 << 31 else status

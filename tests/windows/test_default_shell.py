@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
 from neocode.shell.default_shell import default_shell
 from neocode.shell.parent_shell import Ancestor, nearest_shell, on_path, windows_shell
+from ptyproxy.platform.base import EXIT_NOT_FOUND, SpawnError
+from ptyproxy.platform.windows import check_program
 
 CMD = "C:\\Windows\\System32\\cmd.exe"
 POWERSHELL = "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"
@@ -63,6 +66,19 @@ def test_the_working_directory_is_never_looked_into() -> None:
     assert on_path("pwsh", {"PATH": ";.;bin;"}, found) == ""
     assert on_path("pwsh", {"PATH": '"C:\\a b";C:\\c'}, exists("C:\\a b\\pwsh.exe")) == "C:\\a b\\pwsh.exe"
     assert on_path("cmd.exe", {"PATH": "C:\\w"}, exists("C:\\w\\cmd.exe")) == "C:\\w\\cmd.exe"
+
+
+def test_a_shell_that_path_does_not_have_is_not_taken_from_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CreateProcessW would add `.exe` and look there before it looks at PATH."""
+    for name in ("planted", "planted.exe"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SpawnError, match="planted") as refused:
+        check_program("planted")
+    assert refused.value.exit_code == EXIT_NOT_FOUND
+    check_program(str(tmp_path / "planted"))
 
 
 @pytest.mark.skipif("sys.platform != 'win32'")

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from conpty.backend import Launch
+from conpty import winpty_pty
+from conpty.backend import ChildProcess, Launch
+from conpty.exit_watch import ExitWatch
 from conpty.winpty_pty import WinptyBackend
 
 if sys.platform == "win32":
@@ -115,6 +117,20 @@ def test_input_that_is_no_text_is_replaced_and_cut_characters_wait(
     for data in (b"a\xe4", b"\xbd", b"\xa0", b"\xffb", b"\x1b[A"):
         backend.write(data)
     assert written == ["a", "\u4f60", "\ufffdb", "\x1b[A"]
+
+
+def test_a_child_that_ends_before_its_watch_is_known_loses_no_end(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(ExitWatch):
+        def __init__(self, process: ChildProcess, on_exit: Callable[[], None]) -> None:
+            super().__init__(process, on_exit)
+            assert self.wait(LIMIT_SEC) == 7
+            wait_until(lambda: all(thread.name != "conpty-late-output" for thread in threading.enumerate()))
+
+    monkeypatch.setattr(winpty_pty, "ExitWatch", Slow)
+    monkeypatch.setattr(winpty_pty, "LATE_OUTPUT_LIMIT_SEC", 0.05)
+    assert start("end", "7").read() == b""
 
 
 def test_its_own_errors_come_out_as_errors_of_a_terminal_that_is_gone(

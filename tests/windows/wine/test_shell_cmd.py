@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -11,10 +12,12 @@ from pathlib import Path
 import pytest
 from console_seat import PATIENCE_SEC, Seat
 
+from conpty import security
 from conpty.backend import Launch
 from conpty.choose import open_direct
 from conpty.command_line import join
 from conpty.console_api import Kernel32Console
+from neocode.shell.launch import become
 
 CMD = ("shell", "--shell", "cmd.exe")
 TELL_SIZES = """
@@ -75,6 +78,44 @@ def test_a_shell_that_is_not_there_is_one_line_and_127(shell: Open) -> None:
     seat.until("no such file")
 
 
+def test_a_windows_that_is_too_old_is_said_and_leaves_the_shell_without_us(environ: dict[str, str]) -> None:
+    program = (
+        "import sys, conpty.version; conpty.version.windows_build = lambda: 17134;"
+        "from neocode.cli.main import main;"
+        "sys.exit(main(['shell', '--shell', 'cmd.exe', '--', '/c', 'echo plain & exit -1073741510']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=PATIENCE_SEC,
+        check=False,
+    )
+    assert done.returncode == 0xC000013A
+    assert done.stdout.strip() == b"plain"
+    assert b"build 17134" in done.stderr
+    assert b"here is your shell without neocode" in done.stderr
+
+
+def test_a_plain_shell_has_the_interrupts_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C goes to every process of a console; a Python that takes it would end the shell that it waits for."""
+    found: list[object] = []
+
+    def run(line: str, check: bool) -> subprocess.CompletedProcess[bytes]:
+        found.extend(signal.getsignal(number) for number in (signal.SIGINT, signal.SIGBREAK))
+        return subprocess.CompletedProcess(line, 3)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGBREAK)}
+    monkeypatch.setattr(subprocess, "run", run)
+    with pytest.raises(SystemExit) as ended:
+        become("C:\\windows\\system32\\cmd.exe", ("cmd.exe",))
+    for number, handler in before.items():
+        signal.signal(number, handler)
+    assert ended.value.code == 3
+    assert found == [signal.SIG_IGN] * 2
+
+
 def test_the_child_sees_the_size_and_every_new_one(shell: Open, tmp_path: Path) -> None:
     program = tmp_path / "sizes.py"
     program.write_text(TELL_SIZES)
@@ -103,7 +144,7 @@ def test_the_console_is_left_as_it_was_found(environ: dict[str, str]) -> None:
     )
     assert done.returncode == 6
     assert (api.mode(handles[0]), api.mode(handles[1]), api.code_pages()) == before
-    for handle in handles:
+    for handle in (handles[0], handles[1]):
         api.close(handle)
 
 
@@ -125,11 +166,12 @@ def test_a_script_is_typed_into_the_shell_and_its_output_can_be_read(tmp_path: P
     assert b"\x1b[?9001" not in output.read_bytes()
 
 
-def test_the_sessions_directory_is_gone_afterwards(shell: Open, environ: dict[str, str]) -> None:
+def test_the_sessions_directory_is_the_users_alone_and_gone_afterwards(shell: Open, environ: dict[str, str]) -> None:
     seat = shell(*CMD)
     seat.until(">")
     run = Path(environ["NEOCODE_HOME"]) / "run"
-    assert list(run.glob("shell-*"))
+    sessions = list(run.glob("shell-*"))
+    assert [security.strangers(str(session)) for session in sessions] == [[]]
     seat.type("exit")
     seat.backend.wait(PATIENCE_SEC)
     assert not list(run.glob("shell-*"))

@@ -24,7 +24,7 @@ class ExitWatch:
         self._code: int | None = None
         self._ended = threading.Event()
         self._handle = threading.Lock()  # nobody ends a process by a handle that is closed
-        threading.Thread(target=self._run, name="conpty-exit", daemon=True).start()
+        threading.Thread(target=self._run, name=f"conpty-exit {process.pid}", daemon=True).start()
 
     def _run(self) -> None:
         self._code = self._process.wait()

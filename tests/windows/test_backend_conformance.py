@@ -331,7 +331,9 @@ def test_nothing_is_left_running_after_close(run: Callable[..., Session]) -> Non
     session.expect("ready.")
     session.backend.close()
     deadline = time.monotonic() + LIMIT_SEC
-    while names := [thread.name for thread in threading.enumerate() if thread.name.startswith("conpty-")]:
+    # by name, for the child of another test may be slow to die
+    own = {f"conpty-exit {session.backend.pid}", "conpty-close", "conpty-end", "conpty-close-console"}
+    while names := own & {thread.name for thread in threading.enumerate()}:
         assert time.monotonic() < deadline, names
         threading.Event().wait(0.02)
 

@@ -17,6 +17,7 @@ class Share:
     def __init__(self, claims: str) -> None:
         self._claims = claims
         self.passed = 0
+        self.failed: list[str] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -45,6 +46,8 @@ class Share:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A test's call that passed was neither skipped nor left out."""
         self.passed += report.when == "call" and report.passed
+        if report.failed and report.nodeid not in self.failed:
+            self.failed.append(report.nodeid)
 
 
 def main() -> None:
@@ -57,6 +60,8 @@ def main() -> None:
     code = int(pytest.main([*options, *sys.argv[1:]], plugins=[share]))
     if code == 0 and not share.passed:
         code = NOTHING_PASSED
+    with open(os.environ["TEST_FAILURES"], "w", encoding="utf-8") as failures:
+        failures.write("\n".join(share.failed))
     log.flush()
     os._exit(code)
 

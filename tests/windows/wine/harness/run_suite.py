@@ -1,7 +1,8 @@
 """Runs the Windows tests in the Windows Python under Wine: `run_suite.py DIR [PYTEST ARGUMENTS]`.
 
 Several Pythons run side by side, each taking the next test that none has taken, for most of the time goes into waiting.
-The exit code is pytest's, and never 0 when no test passed: a suite that skips all it has proves nothing.
+With `--last-failed` in front: what failed the last time, or all if that is not known. The exit code is pytest's, and
+never 0 when no test passed: a suite that skips all it has proves nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SUITE = (
     *(f"tests/neocode/gateway/test_gateway_{name}.py" for name in ("asks", "client", "wire")),
 )
 SIDE_BY_SIDE = 2
-NOTHING_PASSED = 5
+TESTS_FAILED, NOTHING_PASSED = 1, 5
 
 
 def verdict(codes: list[int]) -> int:
@@ -33,20 +34,32 @@ def verdict(codes: list[int]) -> int:
 
 def run_tests(directory: Path, arguments: list[str]) -> int:
     """pytest's exit code. Call it under `exclusive`, after `build`."""
+    if arguments[:1] == ["--last-failed"]:
+        failed = [line for path in directory.glob("failures-*") for line in path.read_text("utf-8").splitlines()]
+        arguments = [*failed, *arguments[1:]]
+    if not any(argument.startswith("tests/") for argument in arguments):
+        arguments = [*SUITE, *arguments]
     claims = directory / "claims"
     shutil.rmtree(claims, ignore_errors=True)
     claims.mkdir()
-    more = {"TEST_CLAIMS": windows_path(claims)} | ({"FORCE_COLOR": "1"} if sys.stdout.isatty() else {})
-    argv = [windows_path(HERE / "inside.py"), *arguments]
-    commands = [([*argv, f"--basetemp=C:\\test-{at}"], more) for at in range(SIDE_BY_SIDE)]
-    return verdict(run_in_wine(directory, commands))
+    color = {"FORCE_COLOR": "1"} if sys.stdout.isatty() else {}
+    commands = []
+    for at in range(SIDE_BY_SIDE):
+        failures = directory / f"failures-{at}"
+        failures.unlink(missing_ok=True)
+        own = {"TEST_CLAIMS": windows_path(claims), "TEST_FAILURES": windows_path(failures)}
+        argv = [windows_path(HERE / "inside.py"), *arguments, f"--basetemp=C:\\test-{at}"]
+        commands.append((argv, own | color))
+    codes = run_in_wine(directory, commands)
+    if any(code not in (0, TESTS_FAILED, NOTHING_PASSED) for code in codes):
+        for path in directory.glob("failures-*"):  # a run that broke off has not told all
+            path.unlink()
+    return verdict(codes)
 
 
 def main() -> int:
     """pytest's exit code; 2 after one line on stderr when there is no Wine to be had."""
     directory, arguments = Path(sys.argv[1]).absolute(), sys.argv[2:]
-    if not any(argument.split("::")[0].rstrip("/").startswith("tests/") for argument in arguments):
-        arguments = [*SUITE, *arguments]
     os.chdir(ROOT)
     try:
         with exclusive(directory):

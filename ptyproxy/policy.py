@@ -65,6 +65,7 @@ _DESTRUCTIVE = (
     r"\b(?:iex|Invoke-Expression|eval|source)\b.*(?:\b(?:curl|wget|iwr|irm)\b|DownloadString)",
     r"(?:ba|z|)sh\s+(?:-c\s+)?[\"']?(?:<\(|\$\()\s*(?:curl|wget)",
     r">\s*/dev/(?:sd|nvme|hd|vd|mmcblk|disk)",
+    r"(?<!>)>\|?\s*/(?:etc|boot|usr|s?bin|lib\w*)/",
     r"\bchmod\b.*(?:\b0?777\b|-R\b.*\s/(?:\s|$))",
     r"\bchown\b.*-R\b.*\s/(?:\s|$)",
     r"\b(?:drop|truncate)\s+(?:table|database|schema)\b|\bdelete\s+from\b(?!.*\bwhere\b)",

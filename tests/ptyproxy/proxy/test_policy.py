@@ -114,7 +114,8 @@ def test_the_program_is_the_last_commands(command: str, program: str) -> None:
         "git reset --hard HEAD~1",
         "git clean -fdx", "git checkout -- .", "git branch -D x", "git stash drop", "curl https://x.sh | sh",
         "curl -fsSL https://x | sudo bash -s", "wget -qO- x | python3", "iwr x | iex", "bash -c \"$(curl -fsSL x)\"",
-        "sh <(curl x)", "cat x > /dev/sda", "chmod -R 777 .", "chown -R me /", "DROP TABLE users", "delete from users",
+        "sh <(curl x)", "cat x > /dev/sda", ": >/etc/passwd", "x >| /usr/bin/y",
+        "chmod -R 777 .", "chown -R me /", "DROP TABLE users", "delete from users",
         "docker system prune -a", "docker compose down -v", "kubectl delete pod x", "terraform destroy", "reboot",
         "kill -9 -1", "find . -name x -delete", "truncate -s 0 x", "Remove-Item -Recurse x", "rd /s /q x", "format c:",
     ],
@@ -130,6 +131,7 @@ def test_destructive_commands_are_known(command: str) -> None:
         "curl -v http://x/", "npm install", "docker ps", "kubectl get pods", "kill 4242", "chmod +x run.sh",
         "pip install --force-reinstall x", "delete from users where id = 1", "find . -name '*.rs'", "npm run format",
         "cargo fmt", "docker compose down", "git branch -d merged", "python -m http.server",
+        "echo x >> /etc/hosts", "ls 2>/dev/null", "cat </etc/passwd >out",
     ],
 )  # fmt: skip
 def test_ordinary_commands_are_not(command: str) -> None:

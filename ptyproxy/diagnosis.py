@@ -169,6 +169,14 @@ class Diagnosis:
         if not self.busy:
             self.ask_about(about or self._target())
 
+    def interrupted(self) -> None:
+        """Ctrl-C at the prompt: the answer that somebody waits for is not wanted any more."""
+        if self._running is not None and not self._running.automatic:
+            self._post(Stop(self._running.ticket))
+            self._running, self._marker_due = None, None
+            self._notices.drop()
+            self._start_next()
+
     def switch(self, auto: bool) -> None:
         """`neocode diag auto on|off`, which is also what the user says of a remote provider."""
         self.auto = auto

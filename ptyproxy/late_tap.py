@@ -41,6 +41,7 @@ MODULES = (
     "ptyproxy.typed_line",
     "ptyproxy.typed_ahead",
     "ptyproxy.findings",
+    "ptyproxy.prompt_situation",
     "ptyproxy.tap",
     "ptyproxy.control",
     "ptyproxy.wrapped",

@@ -17,6 +17,7 @@ from ptyproxy.integration.hotkey import uses_vi
 from ptyproxy.messages import Block, Done, Failed, FromControl, Notified
 from ptyproxy.notices import Notices
 from ptyproxy.ports import Finding
+from ptyproxy.prompt_situation import PromptSituation
 from ptyproxy.records import (
     CommandEnded,
     CommandRecord,
@@ -27,15 +28,16 @@ from ptyproxy.records import (
     PromptEnded,
 )
 from ptyproxy.stream.keys import Input
-from ptyproxy.typed_line import TimedKeys, TypedLine
+from ptyproxy.typed_line import TimedKeys
 
 if TYPE_CHECKING:
     from ptyproxy.idm import Mode
 
+INTERRUPT = b"\x03"
 START_ANYWAY_SEC = 1.0  # a shell without marks never says that its prompt is there
 
 
-class ShellTap:
+class ShellTap(PromptSituation):
     """Implements `pump.Tap`, and `notices.Situation` for the notices. `attach` it before the pump runs."""
 
     def __init__(
@@ -49,22 +51,16 @@ class ShellTap:
         hotkey_key: bytes = b"",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.capture = capture
+        super().__init__(capture, TimedKeys(hotkey, clock), clock)
         self.findings = Findings(capture, kind, cols)
         self._tells_codes = kind != "cmd"  # at least sometimes: an unknown code is then nothing to wonder about
         self._receive = receive
-        self._clock = clock
         self._hotkey = bytes((hotkey,))
         self._hotkey_key = hotkey_key  # what the line editor takes in its place; see `integration.base.Plan`
-        self._line = TypedLine()
-        self._keys = TimedKeys(hotkey, clock)
-        self._last_output = clock()
-        self._ended = False  # a command has ended and its new prompt has not begun
         self._start_by: float | None = clock() + START_ANYWAY_SEC
         self._told = (False, False)  # whether a diagnosis is made, whether a command runs
         self._piecewise = False  # input goes to the child by whole pieces: one was begun in the `@ai` mode
         self.prompt_span = (0, 0)  # the newest prompt, in the stream: from its begin mark to its end mark
-        self.mode: Mode | None = None  # the `@ai` mode, once it was entered
         self.on_state: Callable[[], None] = lambda: None
         self.on_start: Callable[[], None] = lambda: None  # the first prompt shows, or there will be no mark of it
         self.on_mode: Callable[[], None] | None = None  # enters the `@ai` mode
@@ -165,16 +161,6 @@ class ShellTap:
             self.typed_ahead(pieces)
 
     @property
-    def prompt_is_idle(self) -> bool:
-        """A prompt is drawn, nothing was typed since, the alternate screen is off, no key is half read."""
-        return self.capture.state == "input" and not (self._line.begun or self._keys.pending or self._alternate)
-
-    @property
-    def nothing_typed(self) -> bool:
-        """Nothing was typed since the last Enter or prompt, and no sequence is half read."""
-        return not self._keys.typed and not self._keys.pending
-
-    @property
     def words_on_their_way(self) -> bool:
         """The shell has been told to show something and has not done so yet."""
         return self.notices.ordering
@@ -193,49 +179,9 @@ class ShellTap:
         self._keys.prompt()
 
     @property
-    def at_idle_prompt(self) -> bool:
-        """The same, and the prompt has the screen to itself."""
-        return self.prompt_is_idle and not self._mode_has_screen
-
-    @property
-    def _alternate(self) -> bool:
-        return self.capture.modes.alternate
-
-    @property
-    def _mode_has_screen(self) -> bool:
-        return self.mode is not None and self.mode.has_keyboard
-
-    @property
-    def awaits_prompt(self) -> bool:
-        """A command has ended and its new prompt has not begun."""
-        return self._ended and self.capture.state == "idle" and not self._alternate
-
-    @property
-    def takes_orders(self) -> bool:
-        """Whether the shell's line editor looks for orders, as far as it has not said that there is none."""
-        return self.capture.facts.get("widget") != "none"
-
-    @property
-    def marked(self) -> bool:
-        """Whether the shell marks its prompts."""
-        return self.capture.authenticated
-
-    @property
-    def quiet_since(self) -> float | None:
-        """When the child last printed; None while the alternate screen is on."""
-        return None if self._alternate or self._mode_has_screen else self._last_output
-
-    @property
     def more_follows(self) -> bool:
         """Whether a diagnosis is being made."""
         return self.diagnosis.busy
-
-    @property
-    def last_line(self) -> bytes:
-        """What draws the prompt of a shell without marks again, with what is typed there."""
-        from ptyproxy.last_line import LAST_LINE_BYTES, line_to_draw
-
-        return line_to_draw(self.capture.ring.snapshot(max(0, self.capture.ring.end - LAST_LINE_BYTES)).data)
 
     def _editor_takes_hotkey(self, state: str) -> bool:
         """Whether the line editor waits for a key, in no search or menu of its own, and has left the hotkey to us."""
@@ -246,6 +192,8 @@ class ShellTap:
         self._line.typed(piece, at_prompt=state == "input")
         if state == "output":
             self.findings.typed_ahead.typed(piece.kind, piece.data, self.capture.ring.end)
+        if piece.data == INTERRUPT and state == "input":
+            self.diagnosis.interrupted()
         if piece.kind == "enter":
             for event in self.capture.enter(typed=piece.typed):
                 self._happened(event)

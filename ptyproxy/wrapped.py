@@ -108,7 +108,7 @@ class WrappedShell:
             "integrated": int(plan.integrated),
             "reason": plan.reason,
             "console": " ".join(self.pump.pty.note.split()),
-            "seen": int(self.capture.authenticated),
+            "seen": int(self.capture.authenticated or (plan.kind == "sh" and self.tap.prompt_span != (0, 0))),
             **{name: facts[name] for name in ("shell", "hotkey", "hooks", "keymap") if name in facts},
         }
         text = "".join(f"{name}={value}\n" for name, value in status.items())

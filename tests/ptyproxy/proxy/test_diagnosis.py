@@ -39,6 +39,9 @@ class Shell:
         self.said.append(text)
         self.asked.append(asked)
 
+    def drop(self) -> None:
+        self.said.clear()
+
     def want(self) -> bool:
         return self.waits
 
@@ -53,6 +56,12 @@ class Shell:
     @property
     def asks(self) -> list[Ask]:
         return [message for message in self.posted if isinstance(message, Ask)]
+
+    @property
+    def about(self) -> str | None:
+        """The command that the newest question is about; None: the screen."""
+        finding = self.asks[-1].finding
+        return finding.record.command if finding and finding.record else None
 
     def answer(self, *fixes: str, text: str = "Because.\n") -> None:
         ticket = self.asks[-1].ticket
@@ -131,18 +140,16 @@ def test_the_hotkey_asks_once_and_then_walks_through_the_fixes(shell: Shell) -> 
 def test_the_hotkey_is_about_the_last_failed_command_else_the_last_else_the_screen(shell: Shell) -> None:
     shell.diagnosis.auto = False
     shell.diagnosis.hotkey("empty")
-    assert shell.asks[-1].finding is not None
-    assert shell.asks[-1].finding.record is None
+    assert shell.about is None
     shell.answer()
     shell.fail("fine", 0)
     shell.diagnosis.hotkey("empty")
-    assert shell.asks[-1].finding.record is not None
-    assert shell.asks[-1].finding.record.command == "fine"
+    assert shell.about == "fine"
     shell.answer()
     shell.fail("bad", 1)
     shell.fail("fine again", 0)
     shell.diagnosis.hotkey("empty")
-    assert shell.asks[-1].finding.record.command == "bad"  # type: ignore[union-attr]
+    assert shell.about == "bad"
 
 
 def test_an_asked_for_diagnosis_replaces_an_automatic_one(shell: Shell) -> None:
@@ -235,3 +242,17 @@ def test_the_hotkey_asks_for_the_answer_that_is_being_made_by_itself(shell: Shel
     assert len(shell.asks) == 1
     shell.answer("make clean")
     assert shell.asked == [True, True]
+
+
+def test_ctrl_c_at_the_prompt_stops_what_was_asked_for_and_nothing_else(shell: Shell) -> None:
+    shell.fail()
+    shell.diagnosis.interrupted()
+    assert shell.diagnosis.busy
+    shell.diagnosis.ask_question("why?", None)
+    shell.fail("other")
+    question = shell.asks[1].ticket
+    shell.diagnosis.interrupted()
+    assert Stop(question) in shell.posted
+    assert len(shell.asks) == 3, "the failure that waited is looked at"
+    shell.diagnosis.receive(Block(question, "late\n"))
+    assert shell.said == []

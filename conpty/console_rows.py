@@ -51,6 +51,7 @@ class ChildRows:
         if left is None or now is None or now == left:
             return ""
         row = min(left.row, rows - 1)  # the window may have become smaller
-        below = now.row + (now.col > 0) - row  # rows that end below where the child is
+        begun = now.col not in (0, left.col)  # with something of ours; in the child's own column, it is its line again
+        below = now.row + begun - row  # rows that end where the child's line is to be, or below
         up = f"\x1b[{rows};1H" + "\n" * below if below > 0 else ""
         return f"{up}\x1b[{row + 1};{left.col + 1}H{clear}"

@@ -123,23 +123,23 @@ class Capture:
         from ptyproxy.stream.echo import typed_line
 
         shot = self.ring.snapshot(*span)
-        return None if shot.truncated else typed_line(shot.data, absolute=self._told_by_enter)
+        return None if shot.truncated else typed_line(shot.data, absolute=self.console_line)
 
     def _echo(self, start: int, end: int) -> tuple[str | None, int] | None:
         from ptyproxy.stream.echo import ECHO_LIMIT, typed_line
 
         shot = self.ring.snapshot(start, min(end, start + ECHO_LIMIT))
         past = shot.data.find(b"\n") + 1
-        line = typed_line(shot.data[:past], absolute=self._told_by_enter)
+        line = typed_line(shot.data[:past], absolute=self.console_line)
         return None if shot.truncated or not past else (line, start + past)
 
     def prompt_so_far(self) -> bytes:
         """The end of what was printed, for a shell that prints its prompt by pieces; else nothing."""
-        return self.ring.snapshot(max(0, self.ring.end - PROMPT_BYTES)).data if self._told_by_enter else b""
+        return self.ring.snapshot(max(0, self.ring.end - PROMPT_BYTES)).data if self.console_line else b""
 
     @property
-    def _told_by_enter(self) -> bool:
-        """Whether the shell is one whose line the console itself reads."""
+    def console_line(self) -> bool:
+        """Whether it is the console that reads the shell's line, as for CMD."""
         return self._tracker.facts.get("starts") == "enter"
 
     def _finished(self, record: CommandRecord) -> CommandRecord:

@@ -207,7 +207,8 @@ class Mode:
         left = self._last_output + SETTLE_SEC - self._clock()
         if left > 0:
             return left
-        if self._capture.authenticated and shows_typed_text(behind_prompt(self._capture.ring, self._tap.prompt_span)):
+        behind = behind_prompt(self._capture.ring, self._tap.prompt_span)
+        if self._capture.authenticated and shows_typed_text(behind, by_place=self._capture.console_line):
             self._yield()  # typed ahead, and read by the shell: it is the shell's line
             self._prompt_new = False
             return SILENCE_SEC

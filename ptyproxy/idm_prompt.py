@@ -21,6 +21,7 @@ _SILENT = re.compile(
     _STRING + rb"|\x1b\[[0-9;:]*m|\x1b\[[0-9]?[JK]|\x1b\[[?>=<][0-9;]*[hlmu]|\x1b[()][0-9A-B]|\x1b[=>]|\x0f|\x01|\x02"
 )
 _TEXT = re.compile(rb"[^\x00-\x1f\x7f]+")
+_PLACED_TEXT = re.compile(rb"(?:\x1b\[[0-9]+;[0-9]+H)?[^\x00-\x1f\x7f]+")
 
 
 class Room(NamedTuple):
@@ -54,10 +55,10 @@ def shows_anything(data: bytes) -> bool:
     return bool(_SILENT.sub(b"", data))
 
 
-def shows_typed_text(after: bytes) -> bool:
+def shows_typed_text(after: bytes, *, by_place: bool = False) -> bool:
     """Whether text stands right behind the prompt: the shell has read keys that were typed ahead. A right prompt does
-    not count, because the cursor is moved to its place first."""
-    return bool(_TEXT.match(_SILENT.sub(b"", after)))
+    not count, because the cursor is moved to its place first; but `by_place`, so is the text (see `stream.echo`)."""
+    return bool((_PLACED_TEXT if by_place else _TEXT).match(_SILENT.sub(b"", after)))
 
 
 def behind_prompt(ring: RingBuffer, span: tuple[int, int]) -> bytes:

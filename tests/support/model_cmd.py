@@ -62,6 +62,8 @@ class ModelCmd:
         """`prompt`: as PROMPT would hold it."""
         text = prompt.replace(b"$e", b"\x1b").replace(b"$P", b"C:\\").replace(b"$G", b">").replace(b"$_", b"\r\n")
         self._prompt = text.decode()
+        self.visible = self._prompt.rpartition("neocode;A\x1b\\")[2]  # what ends each prompt
+        self.prompts = 0
         self.inner = pyte.Screen(COLS, ROWS)
         self._stream = pyte.Stream(self.inner)
         self._output: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -91,6 +93,7 @@ class ModelCmd:
         for piece in self._prompt:  # a write of its own for each character
             self._print(piece)
         self._line, self._at = "", self.place
+        self.prompts += 1
 
     def _key(self, key: str) -> None:
         if key != "\r":

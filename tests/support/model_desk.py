@@ -113,7 +113,8 @@ class Desk:
         self.until(lambda: line in self.console.lines)
 
     def until_prompt(self) -> None:
-        """The cursor is behind a prompt."""
+        """The cursor is behind a prompt, and it is the child's last."""
+        self.until(lambda: self.console.screen.count(self.child.visible) >= self.child.prompts)
         self.until(lambda: self.row() == "C:\\>")
 
     def row(self) -> str:
@@ -130,9 +131,9 @@ class Desk:
 
     def run(self, line: str) -> None:
         """Type a command and wait for the prompt behind it."""
-        ran = len(self.child.ran)
+        ran, drawn = len(self.child.ran), self.child.prompts
         self.type(f"{line}\r")
-        self.until(lambda: len(self.child.ran) > ran)
+        self.until(lambda: self.child.prompts > drawn)
         self.until_prompt()
         assert self.child.ran[ran:] == [line]
 

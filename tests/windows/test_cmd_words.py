@@ -67,3 +67,12 @@ def test_a_question_at_cmds_own_prompt_is_one_turn_and_no_failure(user: Desk) ->
     assert user.words() == [*WORDS, CLOSING]
     assert user.speaker.asked == [("why was that?", "rows 2")]
     assert user.shell.capture.records[-1].command == "@ai why was that?"
+
+
+def test_what_was_typed_ahead_stands_in_cmds_line_and_the_mode_waits_for_its_end(user: Desk) -> None:
+    user.type("@ai\rdi")
+    user.until(lambda: user.row() == "C:\\>di")
+    user.until(lambda: user.shell.tap.mode is not None and user.shell.tap.mode.state == "running")
+    user.type("r\r")
+    user.until(lambda: user.row() == "ai>")
+    assert user.child.ran == ["@ai", "dir"]

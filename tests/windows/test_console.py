@@ -199,6 +199,7 @@ class Screen(FakeConsole):
         ((5, 0), (5, 0), ""),  # it has not moved: nothing, not even to the same place, which would end a pending wrap
         ((5, 0), (9, 0), "\x1b[24;1H\n\n\n\n\x1b[6;1H"),
         ((5, 7), (9, 2), "\x1b[24;1H\n\n\n\n\n\x1b[6;8H"),  # the row that we wrote in goes up as well
+        ((5, 7), (9, 7), "\x1b[24;1H\n\n\n\n\x1b[6;8H"),  # but for its own line, drawn again
         ((23, 4), (23, 0), "\x1b[24;5H"),  # the screen is full
         ((9, 4), (2, 0), "\x1b[10;5H"),  # we cleared the screen
         (None, (2, 0), ""),

@@ -45,14 +45,14 @@ def test_the_line_is_typed_behind_the_prompt_that_stands_below_a_diagnosis(desk:
 
 
 @pytest.mark.parametrize("filled", FILLED)
-def test_in_a_shell_without_marks_words_stand_above_the_line(desk: Open, filled: str) -> None:
+def test_in_a_shell_without_marks_its_line_stands_below_our_words_and_where_it_has_it(desk: Open, filled: str) -> None:
     user = desk(marked=False)
     user.until_prompt()
     user.fill(FILLED[filled])
     user.run("gti")
     user.type("\x07")
     user.until_line(CLOSING)
-    user.type_and_look("    ")  # its prompt is above our words, and only itself could draw it again
+    user.type_and_look()
     assert user.words() == [*WORDS, CLOSING]
     user.type("\r")
     user.until_prompt()
@@ -78,8 +78,9 @@ def test_a_command_out_of_the_mode_runs_where_the_child_has_its_line(desk: Open,
     user.fill(FILLED[filled])
     user.ask()
     user.type("gti\r")
-    user.until(lambda: user.child.ran[-1:] == ["gti"] and user.row() == "ai>")
-    assert "    gti" in user.console.lines  # echoed where the child has it
+    user.until_line("    gti")  # echoed where the child has it
+    user.until(lambda: user.row() == "ai>")
+    assert user.child.ran[-1:] == ["gti"]
     user.type("exit\r")
     user.until_prompt()
     user.type_and_look()

@@ -195,3 +195,16 @@ def test_the_handler_is_called_by_windows_itself(api: Kernel32Console) -> None:
         assert events.interrupted
     finally:
         events.close()
+
+
+def test_the_cursors_place_is_told_in_the_window(api: Kernel32Console, handles: tuple[int, int]) -> None:
+    """What keeps the child's rows where it has them. (Wine's console takes the VT mode and shows the sequences.)"""
+    api.write(handles[1], "\r\n")
+    before = api.cursor(handles[1])
+    size = api.window_size(handles[1])
+    assert before is not None
+    assert size is not None
+    api.write(handles[1], "\r\nabc")
+    assert api.cursor(handles[1]) == (min(before[0] + 1, size[0] - 1), 3)
+    api.write(handles[1], "\r\n" * size[0])
+    assert api.cursor(handles[1]) == (size[0] - 1, 0)

@@ -166,8 +166,10 @@ class Diagnosis:
 
     def requested(self, about: CommandRecord | None = None) -> None:
         """`neocode diag` from another terminal, about the command that runs, or typed here, about the one before."""
-        if not self.busy:
-            self.ask_about(about or self._target())
+        target = about or self._target()
+        told = self._shown is not None and target is not None and self._shown.number == target.number
+        if not self.busy and not (told and self._notices.want()):  # it waits for the next prompt: once is enough
+            self.ask_about(target)
 
     def interrupted(self) -> None:
         """Ctrl-C at the prompt: the answer that somebody waits for is not wanted any more."""

@@ -123,10 +123,9 @@ class Notices:
         self._chars += len(self._waiting[-1])
 
     def want(self) -> bool:
-        """In a shell without marks, what waits is asked for from now on; whether anything does."""
-        wanted = self.waiting and not self._situation.marked
-        self._asked = self._asked or wanted
-        return wanted
+        """What waits is asked for from now on, which matters in a shell without marks; whether anything does."""
+        self._asked = self._asked or (self.waiting and not self._situation.marked)
+        return self.waiting
 
     def drop(self) -> None:
         """Forget what waits (a newer answer replaces it)."""

@@ -255,3 +255,15 @@ def test_ctrl_c_at_the_prompt_stops_what_was_asked_for_and_nothing_else(shell: S
     assert len(shell.asks) == 3, "the failure that waited is looked at"
     shell.diagnosis.receive(Block(question, "late\n"))
     assert shell.said == []
+
+
+def test_an_answer_that_waits_for_the_next_prompt_is_not_asked_for_a_second_time(shell: Shell) -> None:
+    shell.fail()
+    shell.answer()
+    said = len(shell.said)
+    shell.waits = True
+    shell.diagnosis.requested()
+    assert len(shell.said) == said
+    shell.waits = False
+    shell.diagnosis.requested()
+    assert len(shell.said) > said, "it was shown: now it is told again, from memory"

@@ -25,7 +25,7 @@ if sys.platform != "win32":
 
 assert sys.platform != "win32"
 
-TICK_SEC = 0.002  # while output streams the tap's clock need not be asked with every batch
+TICK_SEC = 0.01  # while output streams the tap need not be asked with every batch what is due
 REOPEN_SEC = 0.1  # nobody has the child's terminal open: look again, a process may open it by name
 # a terminal that is not raw yet, or not any more, makes signals of these keys
 KEYS = {signal.SIGINT: b"\x03", signal.SIGQUIT: b"\x1c"}
@@ -120,11 +120,13 @@ class Pump:
         self._watch()
         poller = self._stalled if self._out.pending else self._flowing
         ready = poller.wait(timeout)
+        if len(ready) > 1:
+            ready.sort(key=lambda event: event[0] == self.pty.fd)  # a key need not wait for a batch of output
         for fd, events in ready:
             if fd == self.pty.fd:
                 if events & WRITE:
                     self._input.flush()
-                if events & READ and self._output.take() < MORE_BYTES:
+                if events & READ and self._output.stream(self._flowing.wait, self._tick_at) < MORE_BYTES:
                     self._look_again()
             elif fd == self._out.fd:
                 self._out.flush()

@@ -30,7 +30,7 @@ class Tap(Protocol):
     def tick(self) -> float | None:
         """Do what is due; seconds until the next call is wanted, None for not at all.
 
-        Called at every wake-up, but only every 2 ms (`pump.TICK_SEC`) while output streams.
+        Called at every wake-up, but only every 10 ms (`pump.TICK_SEC`) while output streams.
         """
         ...
 

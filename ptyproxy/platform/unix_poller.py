@@ -12,7 +12,8 @@ import sys
 READ, WRITE = 1, 2
 
 if sys.platform == "linux":
-    _MASKS = {0: 0, READ: select.EPOLLIN, WRITE: select.EPOLLOUT, READ | WRITE: select.EPOLLIN | select.EPOLLOUT}
+    _IN, _OUT = select.EPOLLIN, select.EPOLLOUT
+    _MASKS = {0: 0, READ: _IN, WRITE: _OUT, READ | WRITE: _IN | _OUT}
 
     class EpollPoller:
         """Descriptors and what is awaited of each."""
@@ -47,7 +48,7 @@ if sys.platform == "linux":
                 timeout = 0.0
             ready = []
             for fd, mask in self._epoll.poll(-1 if timeout is None else max(0.0, timeout)):
-                events = (READ if mask & ~select.EPOLLOUT else 0) | (WRITE if mask & ~select.EPOLLIN else 0)
+                events = READ if mask == _IN else (READ if mask & ~_OUT else 0) | (WRITE if mask & ~_IN else 0)
                 ready.append((fd, events & self._watched[fd]))
             return ready + always
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
+import select
+import threading
 import time
 import tty
 from collections.abc import Iterator
@@ -13,25 +16,32 @@ from typing import Any, NamedTuple
 import pytest
 
 from ptyproxy.child_input import PENDING_INPUT
+from ptyproxy.child_output import MORE_BYTES
 from ptyproxy.platform.base import DEFAULT_SIZE
 from ptyproxy.platform.unix import UnixPty
-from ptyproxy.platform.unix_poller import READ
+from ptyproxy.platform.unix_poller import READ, WRITE
 from ptyproxy.pump import TICK_SEC, Pump
 
 
 class CountingTap:
-    """Counts how often it is asked what is due."""
+    """Counts how often it is asked what is due, and the small pieces of output."""
 
     def __init__(self) -> None:
         self.ticks = 0
+        self.small = 0
+        self.typed = b""
+        self.order: list[str] = []
 
     def divide(self, data: bytes) -> tuple[bytes, bytes, bytes] | None:
         return None
 
     def output(self, data: bytes) -> None:
-        """Nothing."""
+        self.small += len(data) < MORE_BYTES
+        self.order.append("output")
 
     def input(self, data: bytes) -> bytes:
+        self.typed += data
+        self.order.append("key")
         return data
 
     def resized(self, rows: int, cols: int) -> None:
@@ -65,7 +75,9 @@ def rig() -> Iterator[Rig]:
     )
     tap = CountingTap()
     pump: Any = Pump(UnixPty(os.getpid(), master), terminal, tap)  # type: ignore[arg-type]
-    pump._flowing.watch(pump._signals.fd, READ)
+    for poller in (pump._flowing, pump._stalled):
+        poller.watch(pump._signals.fd, READ)
+    pump._stalled.watch(screen_in, WRITE)
     yield Rig(pump, tap, child, keys, screen)
     pump._flowing.close()
     pump._stalled.close()
@@ -111,17 +123,64 @@ def test_input_of_our_own_that_fills_the_room_is_not_taken_for_the_end_of_the_ke
     assert rig.pump._input.room == 0
 
 
-def test_the_tap_is_not_asked_with_every_batch_of_a_flood_but_soon_after_it(rig: Rig) -> None:
-    began = time.monotonic()
-    for _ in range(500):
-        os.write(rig.child, b"x" * 2000)
+@pytest.fixture
+def flood(rig: Rig) -> Iterator[None]:
+    """The child prints as much as is taken, until the test ends."""
+    over = threading.Event()
+
+    def write() -> None:
+        while not over.is_set():
+            select.select([], [rig.child], [], 0.1)
+            with contextlib.suppress(BlockingIOError):
+                os.write(rig.child, b"x" * 2000)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    yield
+    over.set()
+    writer.join()
+
+
+@pytest.mark.usefixtures("flood")
+def test_the_tap_is_not_asked_with_every_batch_of_a_flood(rig: Rig) -> None:
+    began, taken = time.monotonic(), 0
+    while taken < 2_000_000:
         rig.pump._turn()
-        assert os.read(rig.screen, 65536)
-    assert rig.tap.ticks <= (time.monotonic() - began) / TICK_SEC + 2
-    seen = rig.tap.ticks
+        with contextlib.suppress(BlockingIOError):
+            taken += len(os.read(rig.screen, 1 << 20))
+    assert rig.tap.ticks <= rig.tap.small + (time.monotonic() - began) / TICK_SEC + 2
+
+
+@pytest.mark.usefixtures("flood")
+def test_a_key_and_a_wake_up_are_seen_between_two_batches_of_a_flood(rig: Rig) -> None:
+    for number in range(1, 30):
+        os.write(rig.keys, b"k")
+        turns = 0
+        while len(rig.tap.typed) < number:
+            rig.pump._turn()
+            turns += 1
+            with contextlib.suppress(BlockingIOError):
+                os.read(rig.screen, 1 << 20)
+        assert turns <= 3  # one that was stalled, one that streamed
+
+
+def test_a_key_is_passed_on_before_the_output_that_came_with_it(rig: Rig) -> None:
+    os.write(rig.child, b"x" * 2000)
+    assert select.select([rig.pump.pty.fd], [], [], 5)[0]
+    os.write(rig.keys, b"k")
     rig.pump._turn()
+    assert rig.tap.order[0] == "key"
+    assert "output" in rig.tap.order
+
+
+def test_the_tap_is_asked_soon_after_the_last_batch(rig: Rig) -> None:
     rig.pump._turn()
-    assert rig.tap.ticks > seen
+    os.write(rig.child, b"x" * 2000)
+    rig.pump._turn()
+    seen, began = rig.tap.ticks, time.monotonic()
+    while rig.tap.ticks == seen:
+        rig.pump._turn()
+    assert time.monotonic() - began < 1.0
 
 
 def test_the_tap_is_asked_at_once_after_a_key_a_few_bytes_and_a_wake_up(rig: Rig) -> None:

@@ -201,7 +201,8 @@ class DirectBackend:
 
         def close_console() -> None:
             with self._sizing:
-                self._console.close_console()
+                pass  # a `resize` that runs is over then, and the next one sees that it must not
+            self._console.close_console()
             self._console_closed.set()
 
         threading.Thread(target=close_console, name="conpty-close-console", daemon=True).start()

@@ -119,8 +119,8 @@ class Outlet:
 
     def put(self, data: bytes, write: Write | None = None) -> None:
         """Queue bytes. Never waits. `write`: for these, instead of the usual one; no call gets bytes of both."""
-        if data and not self.gone:
-            with self._changed:
+        with self._changed:
+            if data and not self.gone:
                 write, count = write or self._write, len(data)
                 if self._runs and self._runs[-1][0] == write:
                     count += self._runs.pop()[1]
@@ -146,12 +146,15 @@ class Outlet:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        while (taken := self._next()) is not None:
-            write, piece = taken
-            try:
+        try:
+            while (taken := self._next()) is not None:
+                write, piece = taken
                 write(piece)
-            except OSError:
-                self.gone = True
+                self._written()
+        except OSError:
+            pass
+        finally:  # also after what nobody expects of a write: whoever waits for room must be told
+            self.gone = True
             self._written()
 
     def _next(self) -> tuple[Write, bytes] | None:

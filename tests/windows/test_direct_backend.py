@@ -126,6 +126,28 @@ def test_closing_a_console_that_never_returns_does_not_keep_the_caller(
     release.set()
 
 
+def test_a_new_size_does_not_wait_for_a_console_that_is_being_closed(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """microsoft/terminal#17489: the loop that moves the bytes tells the size, and closing may take for ever."""
+    closing, release = threading.Event(), threading.Event()
+
+    def close_console(console: FakeConsole) -> None:
+        closing.set()
+        release.wait(LIMIT_SEC)
+
+    monkeypatch.setattr(FakeConsole, "close_console", close_console)
+    monkeypatch.setattr("conpty.direct.CLOSE_WAIT_SEC", 0.2)
+    backend = start(FakeConsoles(), "wait")
+    backend.close()
+    assert closing.wait(LIMIT_SEC)
+    resizer = threading.Thread(target=backend.resize, args=(30, 30), daemon=True)
+    resizer.start()
+    resizer.join(LIMIT_SEC / 4)
+    assert not resizer.is_alive()
+    release.set()
+
+
 def test_output_of_a_console_that_stays_open_ends_although_closing_never_returns(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

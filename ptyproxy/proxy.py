@@ -10,7 +10,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from ptyproxy.integration.base import Plan
@@ -60,22 +61,32 @@ def run(options: Options, base: str, make_assistant: MakeAssistant) -> int:
     gc.disable()  # until everything is made: a collection would find nothing
     with ExitStack() as stack:
         try:
-            signals = stack.enter_context(Signals())  # first: a signal must not leave the directory behind
-            session = open_session(base)
-            stack.callback(session.close)
-            terminal = Terminal()
-            stack.callback(terminal.close)
-            plan = _plan(options, session, terminal)
-            pty = spawn(plan.command, terminal.exact_size(), terminal.attributes, signals)
-        except SpawnError:
+            with _telling("cannot use this terminal"):
+                signals = stack.enter_context(Signals())  # first: a signal must not leave the directory behind
+                terminal = Terminal()
+                stack.callback(terminal.close)
+            with _telling(f"cannot start a session in {base}"):
+                session = open_session(base)
+                stack.callback(session.close)
+                plan = _plan(options, session, terminal)
+            with _telling("cannot start the shell"):
+                pty = spawn(plan.command, terminal.exact_size(), terminal.attributes, signals)
+        except (SpawnError, NotStarted):
             raise
-        except OSError as error:
-            raise NotStarted(f"cannot start a session in {base}: {error.strerror or error}") from error
         except Exception as error:  # a fault of ours must not keep anybody from their shell
             raise NotStarted(f"internal error ({type(error).__name__}: {error})") from error
         stack.callback(pty.close)
         pump = _make_pump(pty, terminal, signals)  # and its modules, while the shell starts
         return _pump(pump, terminal, Parts(options, session, plan, terminal, pump, make_assistant))
+
+
+@contextmanager
+def _telling(what: str) -> Iterator[None]:
+    """The system's errors in the block as NotStarted: `what` failed, and why."""
+    try:
+        yield
+    except OSError as error:
+        raise NotStarted(f"{what}: {error.strerror or error}") from error
 
 
 def _plan(options: Options, session: Session, terminal: Terminal) -> Plan:

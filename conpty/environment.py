@@ -1,4 +1,4 @@
-"""The environment block that CreateProcessW takes.
+"""The environment block that CreateProcessW takes, and the names in the one that we were given.
 
 Invariants: names differ in more than case, as Windows has it; no value can add or end an entry; sorted, as
 CreateProcessW asks for.
@@ -6,7 +6,19 @@ CreateProcessW asks for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+
+def split_entry(entry: str) -> tuple[str, str]:
+    """Name and value of `NAME=value`; the name of `=C:=C:\\folder` is `=C:`."""
+    name, _, value = entry[1:].partition("=")
+    return entry[:1] + name, value
+
+
+def respelled(environ: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """`environ` with each name spelled as in `names`, if it is there in any case."""
+    spelling = {name.upper(): name for name in names}
+    return {spelling.get(name.upper(), name): value for name, value in environ.items()}
 
 
 def environment_block(environ: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Protocol
 
@@ -41,9 +41,18 @@ def _system_api() -> Api:
     raise OSError("this system has no such console")
 
 
+def _own_environment() -> Mapping[str, str]:
+    found: Mapping[str, str] = os.environ
+    if sys.platform == "win32":
+        from conpty.own_environment import own_environment
+
+        found = own_environment()
+    return found
+
+
 def original_environment() -> dict[bytes, bytes]:
-    """Our environment in bytes (UTF-8); names in capitals, as Windows compares them."""
-    return {os.fsencode(name): os.fsencode(value) for name, value in os.environ.items()}
+    """Our environment in bytes (UTF-8); names in capitals, so that one can be looked for. `spawn` spells them again."""
+    return {os.fsencode(name.upper()): os.fsencode(value) for name, value in _own_environment().items()}
 
 
 class WindowsPty:
@@ -104,9 +113,11 @@ def spawn(command: ShellCommand, size: Size, attributes: None, signals: ConsoleE
     """
     from conpty.choose import open_backend
     from conpty.command_line import join
+    from conpty.environment import respelled
 
     check_program(command.path)
     environ = {os.fsdecode(name): os.fsdecode(value) for name, value in command.environ.items()}
+    environ = respelled(environ, _own_environment())
     try:
         launch = Launch(join((command.path, *command.argv[1:])), None, environ, size.rows, size.cols)
         return WindowsPty(*open_backend(launch, os.environ.get("NEOCODE_CONPTY", "")))

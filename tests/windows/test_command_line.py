@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from windows_argv import split_command_line
 
 from conpty.command_line import join, split_program
-from conpty.environment import environment_block
+from conpty.environment import environment_block, respelled, split_entry
 from conpty.version import FIRST_BUILD, unsupported, windows_build
 
 # andfoy/pywinpty#519 and #531: words that were split, or whose quotes were lost
@@ -94,3 +94,19 @@ def test_a_windows_without_pseudo_consoles_is_told_with_its_build_and_what_to_do
     assert unsupported(FIRST_BUILD) is None
     assert unsupported(26100) is None
     assert windows_build() >= 0
+
+
+def test_entries_of_a_block_are_split_behind_the_sign_that_begins_a_drives() -> None:
+    for entry, name, value in [
+        ("Path=C:\\a=b", "Path", "C:\\a=b"),
+        ("=C:=C:\\x", "=C:", "C:\\x"),
+        ("=ExitCode=00000001", "=ExitCode", "00000001"),
+        ("A=", "A", ""),
+    ]:
+        assert split_entry(entry) == (name, value)
+
+
+def test_names_are_spelled_as_they_were_and_new_ones_stay_as_they_are() -> None:
+    environ = {"PATH": "C:\\a", "NEOCODE_SHELL_SESSION": "1", "=C:": "C:\\x"}
+    names = ["Path", "=C:", "Removed"]
+    assert respelled(environ, names) == {"Path": "C:\\a", "NEOCODE_SHELL_SESSION": "1", "=C:": "C:\\x"}

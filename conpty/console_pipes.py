@@ -56,12 +56,21 @@ def open_pipe(our_access: int, their_access: int) -> tuple[int, int]:
         raise
 
 
+def open_with_event(manual_reset: bool, our_access: int, their_access: int) -> tuple[int, int, int]:
+    """An event, and what `open_pipe` gives. Raises OSError, and then leaves nothing open."""
+    event = create_event(manual_reset)
+    try:
+        return event, *open_pipe(our_access, their_access)
+    except BaseException:
+        _winapi.CloseHandle(event)
+        raise
+
+
 class OutputPipe:
     """What the console shows."""
 
     def __init__(self) -> None:
-        self._wake = create_event(manual_reset=False)
-        self._handle, self.far_end = open_pipe(PIPE_ACCESS_INBOUND, GENERIC_WRITE)
+        self._wake, self._handle, self.far_end = open_with_event(False, PIPE_ACCESS_INBOUND, GENERIC_WRITE)
         self._pending: _winapi.Overlapped | None = None
 
     def read(self, timeout: float | None) -> bytes | None:
@@ -96,8 +105,7 @@ class InputPipe:
     """What is typed."""
 
     def __init__(self) -> None:
-        self._stop = create_event(manual_reset=True)
-        self._handle, self.far_end = open_pipe(PIPE_ACCESS_OUTBOUND, GENERIC_READ)
+        self._stop, self._handle, self.far_end = open_with_event(True, PIPE_ACCESS_OUTBOUND, GENERIC_READ)
 
     def write(self, data: bytes) -> None:
         """Block until the far end has taken all. BrokenPipeError when it is closed, or by `stop`."""

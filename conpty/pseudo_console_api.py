@@ -126,7 +126,13 @@ class WindowsPseudoConsole:
     def __init__(self, dll: ConptyDll, rows: int, cols: int) -> None:
         self._dll = dll
         self._console = ctypes.c_void_p()
-        self._output, self._input = OutputPipe(), InputPipe()
+        self._output = OutputPipe()
+        try:
+            self._input = InputPipe()
+        except BaseException:
+            _kernel32.CloseHandle(self._output.far_end)
+            self._output.close()
+            raise
         self.read, self.wake = self._output.read, self._output.wake
         self.write, self.stop_writing = self._input.write, self._input.stop
         far_in, far_out = self._input.far_end, self._output.far_end

@@ -24,7 +24,7 @@ assert sys.platform == "win32"
 TOKEN_QUERY, TOKEN_USER, TOKEN_ELEVATION_TYPE = 0x8, 1, 18
 ELEVATED = 2  # TokenElevationTypeFull: the strong half of a split token
 PROCESS_QUERY_LIMITED_INFORMATION = 0x1000
-SDDL_REVISION_1, SE_FILE_OBJECT, SE_KERNEL_OBJECT = 1, 1, 6
+SDDL_REVISION_1, SE_FILE_OBJECT = 1, 1
 OWNER, DACL, PROTECTED_DACL = 0x1, 0x4, 0x80000000
 READ_WRITE = 0x80000000 | 0x40000000  # GENERIC_READ, GENERIC_WRITE
 # FILE_APPEND_DATA, FILE_READ_ATTRIBUTES, READ_CONTROL, SYNCHRONIZE: every write goes to the end
@@ -77,10 +77,6 @@ _declare(
 )  # fmt: skip
 _declare(
     _advapi32, "GetNamedSecurityInfoW", wintypes.DWORD, wintypes.LPCWSTR, ctypes.c_int, wintypes.DWORD,
-    _POINTER, _POINTER, _POINTER, _POINTER, _POINTER,
-)  # fmt: skip
-_declare(
-    _advapi32, "GetSecurityInfo", wintypes.DWORD, wintypes.HANDLE, ctypes.c_int, wintypes.DWORD,
     _POINTER, _POINTER, _POINTER, _POINTER, _POINTER,
 )  # fmt: skip
 _declare(_advapi32, "SetFileSecurityW", wintypes.BOOL, wintypes.LPCWSTR, wintypes.DWORD, ctypes.c_void_p)
@@ -149,11 +145,6 @@ def read_sddl(path: str) -> str:
     return _told(_advapi32.GetNamedSecurityInfoW, path, SE_FILE_OBJECT)
 
 
-def pipe_sddl(handle: int) -> str:
-    """Owner and DACL of a pipe."""
-    return _told(_advapi32.GetSecurityInfo, handle, SE_KERNEL_OBJECT)
-
-
 def restrict(path: str) -> None:
     """Let in the user alone from now on; in a directory also to what is made in it, not to what is there already."""
     with _descriptor(sddl.owner_only(current_sid(), inherited=os.path.isdir(path))) as descriptor:
@@ -184,7 +175,11 @@ def _open(path: str, access: int, disposition: int, share: int = SHARE_ALL) -> i
         )
     if handle == INVALID_HANDLE:
         raise last_error(path)
-    return msvcrt.open_osfhandle(handle, os.O_RDWR | os.O_BINARY | os.O_NOINHERIT)
+    try:
+        return msvcrt.open_osfhandle(handle, os.O_RDWR | os.O_BINARY | os.O_NOINHERIT)
+    except BaseException:
+        _kernel32.CloseHandle(handle)
+        raise
 
 
 def _told(function: Callable[..., int], what: str | int, kind: int) -> str:

@@ -23,7 +23,7 @@ from conpty.queries import ConsoleQueries
 from conpty.version import FIRST_BUILD, windows_build
 
 if sys.platform == "win32":
-    from ctypes import wintypes
+    from open_handles import handles
 
     from conpty import process_api, pseudo_console_api
 
@@ -146,15 +146,6 @@ def test_cmd_runs_its_command_as_it_stands(words: list[str], said: str) -> None:
 
 
 def test_consoles_that_were_closed_leave_no_handles() -> None:
-    kernel32 = ctypes.WinDLL("kernel32")
-    kernel32.GetCurrentProcess.restype = wintypes.HANDLE
-    kernel32.GetProcessHandleCount.argtypes = [wintypes.HANDLE, ctypes.POINTER(wintypes.DWORD)]
-
-    def handles() -> int:
-        count = wintypes.DWORD()
-        assert kernel32.GetProcessHandleCount(kernel32.GetCurrentProcess(), ctypes.byref(count))
-        return count.value
-
     def cycle() -> None:
         output(open_direct(launch(CMD, "/d", "/c", "exit")))
 

@@ -88,9 +88,10 @@ if sys.platform == "win32":
             return Ancestor(name)
         path = name
         arguments: tuple[str, ...] = ()
-        with suppress(Exception):  # a shell matters more than which
+        with suppress(Exception):  # a shell matters more than which; the path may be told and the arguments not
             import psutil
 
             process = psutil.Process(pid)
-            path, arguments = process.exe() or name, tuple(process.cmdline()[1:])
+            path = process.exe() or name
+            arguments = tuple(process.cmdline()[1:])
         return Ancestor(path, arguments)

@@ -81,12 +81,13 @@ def test_a_shell_that_path_does_not_have_is_not_taken_from_the_working_directory
     check_program(str(tmp_path / "planted"))
 
 
-@pytest.mark.skipif("sys.platform != 'win32'")
-def test_our_own_ancestors_can_be_asked() -> None:
-    from neocode.shell.parent_shell import our_ancestors
+if sys.platform == "win32":
 
-    assert all(ancestor.path for ancestor in our_ancestors())
-    assert default_shell().lower().endswith(("cmd.exe", "powershell.exe", "pwsh.exe"))
+    def test_our_own_ancestors_can_be_asked() -> None:
+        from neocode.shell.parent_shell import our_ancestors
+
+        assert all(ancestor.path for ancestor in our_ancestors())
+        assert default_shell().lower().endswith(("cmd.exe", "powershell.exe", "pwsh.exe"))
 
 
 @pytest.mark.skipif("sys.platform == 'win32'")

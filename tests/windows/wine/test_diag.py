@@ -85,6 +85,21 @@ def test_json_is_ascii_in_a_code_page_and_whole_whatever_is_in_it() -> None:
     assert "kücheng😀" in json.loads(done.stdout)["root_cause"]
 
 
+def test_a_windows_that_is_too_old_for_a_shell_diagnoses_a_log_all_the_same() -> None:
+    program = (
+        "import sys, conpty.version; conpty.version.windows_build = lambda: 17134;"
+        "from neocode.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "diag", "--error-log", LOG],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=40,
+        check=False,
+    )
+    assert "127.0.0.1:4873" in shown(done)
+
+
 def test_nothing_on_standard_input_is_no_log_and_no_shell_is_one_line() -> None:
     for stdin in (None, b""):
         done = neocode("diag", stdin=stdin)

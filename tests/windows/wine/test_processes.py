@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
+
+import pytest
 
 from conpty import processes
+from neocode.shell import parent_shell
 
 SHOW = "from neocode import facts; print(facts.shell_kind({}))"
 
@@ -33,3 +37,20 @@ def test_who_has_ended_does_not_live() -> None:
     child.wait(30)
     assert processes.is_alive(os.getpid())
     assert not processes.is_alive(child.pid)
+
+
+def test_a_shell_that_does_not_tell_its_arguments_still_tells_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wine cannot load psutil's library, so what stands in for it does as Windows does with an elevated shell."""
+
+    class Process:
+        def __init__(self, pid: int) -> None:
+            assert pid == os.getpid()
+
+        def exe(self) -> str:
+            return r"C:\elsewhere\cmd.exe"
+
+        def cmdline(self) -> list[str]:
+            raise PermissionError(13, "Access is denied")
+
+    monkeypatch.setitem(sys.modules, "psutil", SimpleNamespace(Process=Process))
+    assert parent_shell._ancestor(os.getpid(), "cmd.exe") == (r"C:\elsewhere\cmd.exe", ())

@@ -82,16 +82,25 @@
         return $marks
     }
 
-    # Forgets the errors that we made ourselves since there were $Count.
-    function Global:__Neocode-Forget([int]$Count) {
-        while ($Global:Error.Count -gt $Count) { $Global:Error.RemoveAt(0) }
+    # The newest error, or nothing.
+    function Global:__Neocode-Newest {
+        if ($Global:Error.Count) { return $Global:Error[0] }
+        return $null
+    }
+
+    # Forgets the errors that we made ourselves since $Newest was the newest one: those in front of it. Their number tells
+    # nothing, for it does not grow past $MaximumErrorCount.
+    function Global:__Neocode-Forget($Newest) {
+        while ($Global:Error.Count -and -not [object]::ReferenceEquals($Global:Error[0], $Newest)) {
+            $Global:Error.RemoveAt(0)
+        }
     }
 
     # How the command ended: its exit code, or nothing when that is not known.
     function Global:__Neocode-Exit([bool]$Ok, $Entry) {
         $state = $Global:__NeocodeState
         if ($state.Asked) { return 0 }
-        $newest = if ($Global:Error.Count) { $Global:Error[0] } else { $null }
+        $newest = __Neocode-Newest
         $failed = -not [object]::ReferenceEquals($newest, $state.Error)
         if ($state.Ran -and $Entry -and $Entry.Id -eq $state.LastId) {
             # the history did not grow: nothing ran. A parse error leaves an error, Ctrl+C none
@@ -134,7 +143,7 @@
             $state.Asked = $false
             $state.Line = ''
             if (-not $state.Readers.Count) {
-                $state.Error = if ($Global:Error.Count) { $Global:Error[0] } else { $null }
+                $state.Error = __Neocode-Newest
                 $state.Code = Get-Variable -Name LASTEXITCODE -Scope Global -ValueOnly -ErrorAction Ignore
             }
         }
@@ -205,7 +214,7 @@
         if ($state.Depth -gt 1) { return $Ok }
         if ($state.Redraw) { $Ok = $state.Ok }
         $state.Ok = $Ok
-        $errors = $Global:Error.Count
+        $newest = __Neocode-Newest
         try {
             if (-not $state.Redraw) {
                 __Neocode-Repair
@@ -215,7 +224,7 @@
             if ($state.Windows) { $state.Top = [Console]::CursorTop }
             [Console]::Write((__Neocode-Mark A ''))
         } catch { }
-        __Neocode-Forget $errors
+        __Neocode-Forget $newest
         return $Ok
     }
 
@@ -238,7 +247,7 @@
         $state = $Global:__NeocodeState
         if ($state.Coloured -or -not $state.Mode) { return }
         $state.Coloured = $true
-        $errors = $Global:Error.Count
+        $newest = __Neocode-Newest
         try {
             $runs = $state.Prompts[0].Ast.Find({
                     $args[0] -is [System.Management.Automation.Language.CommandAst] -or
@@ -248,7 +257,7 @@
                 Set-PSReadLineOption -PromptText $end
             }
         } catch { }
-        __Neocode-Forget $errors
+        __Neocode-Forget $newest
     }
 
     # Before a line is read: the prompt is drawn.
@@ -260,7 +269,7 @@
         $state.ReadCalled = $true
         if ($state.Reads -gt 1) { return }
         $state.Depth = 0  # whatever broke off
-        $errors = $Global:Error.Count
+        $newest = __Neocode-Newest
         try {
             if ($state.Accepted) {
                 # a prompt that is not ours was drawn: from the next one on it is, and for this one the marks come now
@@ -274,7 +283,7 @@
                 $state.Height = [Console]::CursorTop - $state.Top
             }
         } catch { }
-        __Neocode-Forget $errors
+        __Neocode-Forget $newest
     }
 
     # A line was read; returns what is to run.
@@ -288,7 +297,7 @@
         $state.Question = ''
         if (-not $text.Trim()) { return $Line }
         $state.Ran = $true
-        $state.Error = if ($Global:Error.Count) { $Global:Error[0] } else { $null }
+        $state.Error = __Neocode-Newest
         $state.Code = Get-Variable -Name LASTEXITCODE -Scope Global -ValueOnly -ErrorAction Ignore
         $state.Rebind = $state.Rebind -or $text -match 'PSReadLine'
         [Console]::Write((__Neocode-Command $text ''))
@@ -366,7 +375,7 @@
         Microsoft.PowerShell.Core\Set-StrictMode -Off
         $ErrorActionPreference = 'SilentlyContinue'
         $state = $Global:__NeocodeState
-        $errors = $Global:Error.Count
+        $newest = __Neocode-Newest
         try {
             $buffer = $null
             $cursor = $null
@@ -380,7 +389,7 @@
             $text = __Neocode-Order 'show'
             if ($null -ne $text) { __Neocode-Show $text } else { [Console]::Write((__Neocode-Mark B '')) }
         } catch { }
-        __Neocode-Forget $errors
+        __Neocode-Forget $newest
     }
 
     # Prints in place of the prompt, which PSReadLine then draws again below, and the line after it. Where the prompt is,
@@ -414,7 +423,7 @@
     function Global:__Neocode-Hotkey {
         Microsoft.PowerShell.Core\Set-StrictMode -Off
         $ErrorActionPreference = 'SilentlyContinue'
-        $errors = $Global:Error.Count
+        $newest = __Neocode-Newest
         try {
             $buffer = $null
             $cursor = $null
@@ -422,14 +431,14 @@
             $line = if (-not $buffer) { 'empty' } elseif ($buffer -ceq $Global:__NeocodeState.Line) { 'same' } else { 'other' }
             [Console]::Write((__Neocode-Mark K ";line=$line" -Secret))
         } catch { }
-        __Neocode-Forget $errors
+        __Neocode-Forget $newest
     }
 
     # Enter. PSReadLine would wait for the end of the quotation that an apostrophe in an `@ai` line begins.
     function Global:__Neocode-Enter($Key, $Arg, [switch]$Vi) {
         Microsoft.PowerShell.Core\Set-StrictMode -Off
         $ErrorActionPreference = 'SilentlyContinue'
-        $errors = $Global:Error.Count
+        $newest = __Neocode-Newest
         $buffer = $null
         $cursor = $null
         try {
@@ -442,7 +451,7 @@
                 $Vi = $false
             }
         } catch { }
-        __Neocode-Forget $errors
+        __Neocode-Forget $newest
         if ($Vi) {
             [Microsoft.PowerShell.PSConsoleReadLine]::ViAcceptLine($Key, $Arg)
         } else {
@@ -450,8 +459,8 @@
         }
     }
 
-    $errors = $Global:Error.Count
+    $newest = __Neocode-Newest
     __Neocode-Repair
     $Global:__NeocodeState.ReadCalled = $true
-    __Neocode-Forget $errors
+    __Neocode-Forget $newest
 }

@@ -92,6 +92,15 @@ def test_the_prompt_sees_what_the_command_left_behind(pwsh) -> None:
     assert shell.output(run(shell, "$Error.Count")).strip() == "1"
 
 
+def test_a_list_of_errors_that_is_full_is_still_the_users_own(pwsh) -> None:
+    """It holds 256, and does not grow by what we add and take away again."""
+    shell = pwsh()
+    run(shell, '1..300 | ForEach-Object { Write-Error "theirs $_" -ErrorAction SilentlyContinue }')
+    ours = "$newest = __Neocode-Newest; 1..3 | ForEach-Object { Write-Error ours -ErrorAction SilentlyContinue }"
+    record = run(shell, f'{ours}; __Neocode-Forget $newest; "$($Error[0])"')
+    assert shell.output(record).strip() == "theirs 300"
+
+
 def test_a_prompt_that_was_replaced_is_wrapped_again(pwsh) -> None:
     shell = pwsh()
     shell.type("function prompt { 'new> ' }\r")

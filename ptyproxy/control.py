@@ -31,7 +31,7 @@ from ptyproxy.ports import Assistant, AssistantError, ConsentNeeded, NothingSaid
 if TYPE_CHECKING:
     import asyncio
 
-    from ptyproxy.idm_visit import Visitor
+    from ptyproxy.idm.visit import Visitor
 
 MAX_MESSAGES = 4096  # each way; an answer has at most a few hundred blocks
 # the assistant has its own, shorter deadlines (60 s, 90 s) and knows what to say of them

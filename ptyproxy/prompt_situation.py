@@ -12,7 +12,7 @@ from ptyproxy.capture import Capture
 from ptyproxy.typed_line import TimedKeys, TypedLine
 
 if TYPE_CHECKING:
-    from ptyproxy.idm import Mode
+    from ptyproxy.idm.mode import Mode
 
 
 class PromptSituation:

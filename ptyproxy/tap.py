@@ -31,7 +31,7 @@ from ptyproxy.stream.keys import Input
 from ptyproxy.typed_line import TimedKeys
 
 if TYPE_CHECKING:
-    from ptyproxy.idm import Mode
+    from ptyproxy.idm.mode import Mode
 
 INTERRUPT = b"\x03"
 START_ANYWAY_SEC = 1.0  # a shell without marks never says that its prompt is there

@@ -79,7 +79,7 @@ class WrappedShell:
         if not self._terminal.is_tty:
             return  # a script's input is for the shell
         if self.tap.mode is None:
-            from ptyproxy.idm_start import make_mode
+            from ptyproxy.idm.start import make_mode
 
             self.tap.mode = make_mode(
                 self._options, self._session, self._plan, self._terminal, self.pump, self.tap, self.control

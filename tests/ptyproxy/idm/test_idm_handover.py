@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ptyproxy.idm_handover import ACK_SEC, Handover
+from ptyproxy.idm.handover import ACK_SEC, Handover
 from ptyproxy.session import LINE_ORDER, SHOW_ORDER, Session, open_session
 
 KEY = b"\x1b[7781~"

@@ -8,10 +8,10 @@ import pytest
 from terminal_streams import NONCE, PROMPT, command, done
 
 from ptyproxy.capture import Capture
-from ptyproxy.idm import SILENCE_SEC, START_SEC, Mode
-from ptyproxy.idm_beside import SETTLE_SEC
-from ptyproxy.idm_handover import ACK_SEC
-from ptyproxy.idm_keyboard import Keyboard
+from ptyproxy.idm.beside import SETTLE_SEC
+from ptyproxy.idm.handover import ACK_SEC
+from ptyproxy.idm.keyboard import Keyboard
+from ptyproxy.idm.mode import SILENCE_SEC, START_SEC, Mode
 from ptyproxy.messages import ModeEdit, ModeEnded, ModeLeft, ModeRun, ModeTaken, ModeText, ToControl
 from ptyproxy.ports import Finding
 from ptyproxy.records import CommandStarted, PromptBegan, PromptEnded

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ptyproxy import idm_modes
-from ptyproxy.idm_keyboard import MAX_BYTES, Keyboard
-from ptyproxy.idm_keymap import prefers_vi
-from ptyproxy.idm_line import Line, chosen_fix, read_line
-from ptyproxy.idm_prompt import Room, prompt_room, shows_typed_text
+from ptyproxy.idm import modes
+from ptyproxy.idm.keyboard import MAX_BYTES, Keyboard
+from ptyproxy.idm.keymap import prefers_vi
+from ptyproxy.idm.line import Line, chosen_fix, read_line
+from ptyproxy.idm.prompt import Room, prompt_room, shows_typed_text
 from ptyproxy.stream.keys import KeyParser
 from ptyproxy.stream.modes import ModeTracker
 
@@ -121,11 +121,11 @@ def test_the_shells_modes_are_as_before(wanted: bytes) -> None:
     shell, terminal = ModeTracker(), ModeTracker()
     for one in (shell, terminal):
         one.feed(wanted)
-    terminal.feed(idm_modes.take(shell) + b"\x1b[?2004h\x1b[?1l\x1b[?25l\x1b[?25h\x1b[?2004l")
+    terminal.feed(modes.take(shell) + b"\x1b[?2004h\x1b[?1l\x1b[?25l\x1b[?25h\x1b[?2004l")
     assert not terminal.kitty_keyboard
     assert not terminal.other_keys
     assert not terminal.keypad
-    terminal.feed(idm_modes.give_back(shell))
+    terminal.feed(modes.give_back(shell))
     assert terminal.resets() == shell.resets()
     assert terminal.other_keys == shell.other_keys
 
@@ -195,7 +195,7 @@ def test_ctrl_c_takes_what_was_typed_before_it() -> None:
 
 
 def test_history_is_bounded_private_and_survives_rubbish(tmp_path: Path) -> None:
-    from ptyproxy.idm_history import MAX_LINES, ModeHistory
+    from ptyproxy.idm.history import MAX_LINES, ModeHistory
 
     path = tmp_path / "state" / "ai-history"
     first = ModeHistory(path)
@@ -224,7 +224,7 @@ def test_history_is_bounded_private_and_survives_rubbish(tmp_path: Path) -> None
 def test_nothing_of_the_editor_is_imported_before_the_first_line() -> None:
     """The pump's half of the mode may be imported when the mode is entered, and brings nothing heavy."""
     code = (
-        "import sys, ptyproxy.wrapped, ptyproxy.idm_start\n"
+        "import sys, ptyproxy.wrapped, ptyproxy.idm.start\n"
         "print(sorted({'prompt_toolkit', 'asyncio', 'wcwidth', 'pyte'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)

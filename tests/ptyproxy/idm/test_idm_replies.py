@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from seat import MODE_PROMPT, SHELL_PROMPT, Home
 
-from ptyproxy.idm_replies import was_asked
+from ptyproxy.idm.replies import was_asked
 from ptyproxy.stream.keys import KeyParser
 
 PAIRS = [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptyproxy.idm_prompt import shows_anything
+from ptyproxy.idm.prompt import shows_anything
 
 SETTLE_SEC = 0.03  # what a shell draws behind its prompt (right prompt, modes) comes within it, a job's line too
 REDRAW_SEC = 0.3  # our line is drawn again so often while a job prints without a pause

@@ -17,10 +17,10 @@ from prompt_toolkit.formatted_text import FormattedText
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.shortcuts import PromptSession
 
-from ptyproxy.idm_history import ModeHistory
-from ptyproxy.idm_keyboard import Keyboard
-from ptyproxy.idm_line import read_line
-from ptyproxy.idm_terminal import KeyInput, ModeOutput
+from ptyproxy.idm.history import ModeHistory
+from ptyproxy.idm.keyboard import Keyboard
+from ptyproxy.idm.line import read_line
+from ptyproxy.idm.terminal import KeyInput, ModeOutput
 
 PROMPT = FormattedText([("bold", "ai> ")])
 CONTINUATION = "  > "

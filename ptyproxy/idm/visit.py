@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from ptyproxy.idm_editor import Editor, Ended
-from ptyproxy.idm_keyboard import Keyboard
-from ptyproxy.idm_line import chosen_fix, read_line
+from ptyproxy.idm.editor import Editor, Ended
+from ptyproxy.idm.keyboard import Keyboard
+from ptyproxy.idm.line import chosen_fix, read_line
 from ptyproxy.messages import (
     FromMode,
     ModeAnswered,

@@ -20,7 +20,7 @@ from prompt_toolkit.key_binding import KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from ptyproxy.idm_keyboard import Keyboard
+from ptyproxy.idm.keyboard import Keyboard
 from ptyproxy.stream.keys import Input as Piece
 
 ENDING_KEYS = "\x03\x04"  # after one of them the editor may have ended

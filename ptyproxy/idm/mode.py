@@ -10,16 +10,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from ptyproxy import idm_modes
 from ptyproxy.capture import Capture
-from ptyproxy.idm_beside import SETTLE_SEC, Beside
-from ptyproxy.idm_handover import Handover
-from ptyproxy.idm_keyboard import Keyboard
-from ptyproxy.idm_ports import State, Surroundings, Wires
-from ptyproxy.idm_prompt import BELOW, behind_prompt, shows_typed_text, take_off
-from ptyproxy.idm_ready import SILENCE_SEC, START_SEC, readiness
-from ptyproxy.idm_replies import TERMINALS_OWN, Reports
-from ptyproxy.idm_talk import GREETING, Talk
+from ptyproxy.idm import modes
+from ptyproxy.idm.beside import SETTLE_SEC, Beside
+from ptyproxy.idm.handover import Handover
+from ptyproxy.idm.keyboard import Keyboard
+from ptyproxy.idm.ports import State, Surroundings, Wires
+from ptyproxy.idm.prompt import BELOW, behind_prompt, shows_typed_text, take_off
+from ptyproxy.idm.ready import SILENCE_SEC, START_SEC, readiness
+from ptyproxy.idm.replies import TERMINALS_OWN, Reports
+from ptyproxy.idm.talk import GREETING, Talk
 from ptyproxy.messages import (
     FromMode,
     ModeAnswered,
@@ -155,7 +155,7 @@ class Mode:
             self._talking.asked(self._capture.records)
         elif isinstance(message, ModeAnswered):
             self._talking.answered()
-        elif isinstance(message, ModeRun) and "\n" in message.line and not self._capture.modes.is_set(idm_modes.PASTE):
+        elif isinstance(message, ModeRun) and "\n" in message.line and not self._capture.modes.is_set(modes.PASTE):
             self._say("this shell takes one line at a time; the arrow key brings the text back")
             self._edit()
         elif isinstance(message, ModeRun):
@@ -225,7 +225,7 @@ class Mode:
             self._visits += 1
             self._talk = Talk(self._visits)
             greeting = terminal_bytes(GREETING)
-        self._wires.show(idm_modes.take(self._capture.modes) + clear + greeting)
+        self._wires.show(modes.take(self._capture.modes) + clear + greeting)
         self.state = "editing"
         self._edit()
 
@@ -239,7 +239,7 @@ class Mode:
     def _release(self) -> None:
         """The child's modes and size are as it wants them; whatever the editor still says is too late."""
         self._number += 1
-        self._wires.show(self._beside.go_below() + idm_modes.give_back(self._capture.modes))
+        self._wires.show(self._beside.go_below() + modes.give_back(self._capture.modes))
         self._wires.size_held = False
         self._wires.release_size()
 
@@ -296,4 +296,4 @@ class Mode:
         """The proxy ends; what undoes our editor's modes, if it has the screen."""
         if self.state != "editing":
             return b""
-        return idm_modes.give_back(self._capture.modes) + b"\r\n"
+        return modes.give_back(self._capture.modes) + b"\r\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ptyproxy.capture import Capture
-from ptyproxy.idm_ports import Surroundings
+from ptyproxy.idm.ports import Surroundings
 
 SILENCE_SEC = 0.3  # a shell without marks: its prompt is there when nothing has come for so long
 # Keys that come before the command has begun are kept so long: the shell's editor, which still has its terminal, would

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ptyproxy.control import ControlThread
-from ptyproxy.idm import Mode
-from ptyproxy.idm_keyboard import Keyboard
+from ptyproxy.idm.keyboard import Keyboard
+from ptyproxy.idm.mode import Mode
 from ptyproxy.integration.base import Plan
 from ptyproxy.integration.hotkey import uses_vi
 from ptyproxy.messages import FromMode
@@ -20,8 +20,8 @@ from ptyproxy.session import Session
 from ptyproxy.tap import ShellTap
 
 if TYPE_CHECKING:
-    from ptyproxy.idm_editor import Editor
-    from ptyproxy.idm_visit import Visitor
+    from ptyproxy.idm.editor import Editor
+    from ptyproxy.idm.visit import Visitor
 
 
 def make_mode(
@@ -42,13 +42,13 @@ def make_mode(
         return size.rows, size.cols
 
     def make_visitor(assistant: Assistant, tell: Callable[[FromMode], None]) -> Visitor:
-        from ptyproxy.idm_visit import Visitor
+        from ptyproxy.idm.visit import Visitor
 
         return Visitor(assistant, tell, keyboard, make_editor, marker=options.marker)
 
     def make_editor(show: Callable[[bytes], None]) -> Editor:
-        from ptyproxy.idm_editor import Editor
-        from ptyproxy.idm_keymap import prefers_vi
+        from ptyproxy.idm.editor import Editor
+        from ptyproxy.idm.keymap import prefers_vi
 
         def vi() -> bool:
             said = uses_vi(tap.capture.facts)

@@ -1,5 +1,6 @@
 """A command that fails in cmd.exe under `neocode shell`, to its diagnosis: by itself, from a second process, in the
-`@ai` mode; with the real gateway and the offline provider.
+`@ai` mode, and for `@ai QUESTION` at CMD's own prompt, where CMD says that it knows no program `ai`, and we answer;
+with the real gateway and the offline provider.
 
 Wine's cmd does not read PROMPT from its environment (`test_cmd_marks`), so the script of `--init cmd` is called first.
 """
@@ -29,6 +30,7 @@ PROMPT = "C> \x1b]7781;neocode;B\x1b\\"  # Wine's console shows the mark, and ca
 MODE_PROMPT = "ai>"
 WIDTH = 400  # the marks would wrap
 CAUSE = "CMD found no program called {}"
+NOT_FOUND = "'{}' is not recognized as an internal or external command,"
 Open = Callable[..., Seat]
 
 
@@ -47,11 +49,9 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def shell(tmp_path: Path) -> Iterator[Open]:
     """`shell(OPTIONS...)`: `neocode shell` with a cmd.exe at its first prompt, `C> `."""
     (tmp_path / "marks.cmd").write_text(script("cmd"), newline="")
-    for name in ("gti", "gut"):  # Wine's own words for a program that is not there are others
-        words = (
-            f"'{name}' is not recognized as an internal or external command,\r\n@echo operable program or batch file."
-        )
-        (tmp_path / f"{name}.cmd").write_text(f"@echo {words}\r\n@exit /b 9009\r\n", newline="")
+    for name in ("gti", "gut", "ai"):  # Wine's own words for a program that is not there are others
+        words = f"@echo {NOT_FOUND.format(name)}\r\n@echo operable program or batch file.\r\n@exit /b 9009\r\n"
+        (tmp_path / f"{name}.cmd").write_text(words, newline="")
     seats: list[Seat] = []
 
     def make(*options: str) -> Seat:
@@ -87,20 +87,36 @@ def shell_state() -> dict[str, Any]:
     return asyncio.run(asyncio.wait_for(ask(), PATIENCE_SEC))
 
 
-def test_a_failing_command_is_recorded_and_diagnosed_by_itself_until_a_second_process_says_no(shell: Open) -> None:
+def test_a_failing_command_is_diagnosed_by_itself_and_asked_about_until_a_second_process_says_no(shell: Open) -> None:
     seat = shell()
     at = seat.enter("gti")
     seat.until(PROMPT, at)
     seat.enter_until(CAUSE.format("gti"), at, PROMPT)
     state = shell_state()
     assert (state["shell"], state["last_command"], state["last_exit"]) == ("cmd", "gti", None)
+    ask_at_the_prompt(seat)
     assert neocode("diag", "auto", "off") == "automatic diagnosis: off\n"
     seat.until(PROMPT, seat.enter("gut"))
     assert neocode("diag", "auto", "status") == "automatic diagnosis: off\n"
     seat.until(PROMPT, seat.type(""))
     assert CAUSE.format("gut") not in seat.text(at)
+    assert CAUSE.format("ai") not in seat.text(0)  # a question is no failure
     seat.type("exit 7")
     assert seat.backend.wait(PATIENCE_SEC) == 7
+
+
+def ask_at_the_prompt(seat: Seat) -> None:
+    """One question is one answer, about the command before it, and the shell goes on."""
+    at = seat.enter("@ai what failed?")
+    seat.until(NOT_FOUND.format("ai"), at)  # CMD takes the @ for "do not show this line"
+    seat.until(PROMPT, at)
+    seat.enter_until(CAUSE.format("gti"), at, PROMPT)
+    for _ in range(2):
+        seat.until(PROMPT, seat.type(""))
+    assert seat.text(at).count(CAUSE.format("gti")) == 1
+    at = seat.enter("echo one^two")
+    seat.until("onetwo", at)
+    seat.until(PROMPT, at)
 
 
 def test_a_second_process_asks_and_starts_the_mode_in_which_other_lines_run_in_the_shell(shell: Open) -> None:

@@ -42,11 +42,13 @@ def test_a_handle_that_cannot_be_waited_on_is_an_end_with_an_unknown_code() -> N
     assert process.released.wait(PATIENCE_SEC)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_fault_of_ours_at_the_end_does_not_hide_the_end() -> None:
+def test_a_fault_of_ours_at_the_end_does_not_hide_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         raise RuntimeError("a fault of ours")
 
+    thread_over = threading.Event()
+    monkeypatch.setattr(threading, "excepthook", lambda fault: thread_over.set())
     process = Process()
     assert ExitWatch(process, fail).wait(PATIENCE_SEC) == 3
     assert process.released.wait(PATIENCE_SEC)
+    assert thread_over.wait(PATIENCE_SEC)

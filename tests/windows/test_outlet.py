@@ -11,9 +11,11 @@ from ptyproxy.platform.windows_threads import OUTLET_BYTES, Outlet
 PATIENCE_SEC = 10.0
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("error", [BrokenPipeError(32, "gone"), UnicodeError("a fault of ours"), MemoryError()])
-def test_whatever_a_write_fails_with_it_is_told_and_there_is_room_to_drop_into(error: Exception) -> None:
+def test_whatever_a_write_fails_with_it_is_told_and_there_is_room_to_drop_into(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threading, "excepthook", lambda fault: None)
     go, woken = threading.Event(), threading.Event()
 
     def write(data: bytes) -> None:

@@ -22,7 +22,7 @@ SUITE = (
     "tests/windows/test_backend_conformance.py",
     *(f"tests/neocode/gateway/test_gateway_{name}.py" for name in ("asks", "client", "wire")),
 )
-SIDE_BY_SIDE = 2
+SIDE_BY_SIDE = 3
 TESTS_FAILED, NOTHING_PASSED = 1, 5
 
 

@@ -21,7 +21,7 @@ from ptyproxy.tap_guard import Tap, TapGuard
 if TYPE_CHECKING:
     from ptyproxy.platform.windows import ConsoleEvents, Terminal, WindowsPty
 
-BATCH_BYTES = 16 * 1024  # of output between two looks at the keys, as in `child_output`
+BATCH_BYTES = 16 * 1024  # of output between two looks at the keys
 SIZE_SEC = 0.5  # some hosts send no event when their window changes
 # after the child's exit; the backend says the end of its output itself, and this is for one that does not
 DRAIN_LIMIT_SEC = LATE_OUTPUT_LIMIT_SEC + CLOSE_WAIT_SEC

@@ -9,7 +9,7 @@ import re
 
 LAST_LINE_BYTES = 1024  # a prompt and a line half typed; of a longer one the beginning is not known
 _STRINGS = re.compile(rb"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x07|\x1b\[\?2004[hl]")
-_ROW = re.compile(rb"(?:[\x08\r\x20-\x7e\x80-\xff]|\x1b\[[0-9;:]*[CDKm])*")
+_ROW = re.compile(rb"(?:[\x08\r\x20-\x7e\x80-\xff]|\x1b\[[0-9;:]{0,40}[CDKm])*")
 
 
 def line_to_draw(tail: bytes) -> bytes:

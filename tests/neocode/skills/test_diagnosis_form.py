@@ -21,7 +21,9 @@ def test_an_answer_in_the_demanded_form_is_read_whole() -> None:
     diagnosis = parse_answer(the_form())
     assert diagnosis.well_formed
     assert diagnosis.root_cause == "One sentence with the root cause."
-    assert diagnosis.explanation == "Optional further explanation, a few sentences at most."
+    further, comment = diagnosis.explanation.split("\n\n")
+    assert further == "Optional further explanation, a few sentences at most."
+    assert comment == "- `first command`: what the next command does"
     assert diagnosis.fix_commands == ("first command", "second command")
     assert diagnosis.investigation_commands == ("commands that only look and change nothing",)
     assert diagnosis.flagged == ()

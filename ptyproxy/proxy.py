@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from ptyproxy.integration.base import Plan
 from ptyproxy.options import Options
-from ptyproxy.platform.base import PumpPort, SpawnError, TerminalPort
+from ptyproxy.platform.base import SpawnError
 from ptyproxy.session import Session, open_session
 
 if TYPE_CHECKING:
+    from ptyproxy.platform.ports import PumpPort, TerminalPort
     from ptyproxy.ports import MakeAssistant
     from ptyproxy.tap_guard import Tap
     from ptyproxy.wrapped import WrappedShell

@@ -9,6 +9,7 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ptyproxy.capture import Capture
 from ptyproxy.control import ControlThread
@@ -17,11 +18,13 @@ from ptyproxy.integration.base import Plan
 from ptyproxy.messages import Publish
 from ptyproxy.notices import Notices
 from ptyproxy.options import Options, hotkey_byte
-from ptyproxy.platform.base import PumpPort, TerminalPort
 from ptyproxy.policy import Settings, answering_programs
 from ptyproxy.ports import MakeAssistant
 from ptyproxy.session import LINE_ORDER, STATUS_FILE, Session
 from ptyproxy.tap import ShellTap
+
+if TYPE_CHECKING:
+    from ptyproxy.platform.ports import PumpPort, TerminalPort
 
 
 class WrappedShell:

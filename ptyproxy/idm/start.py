@@ -14,7 +14,6 @@ from ptyproxy.integration.base import Plan
 from ptyproxy.integration.hotkey import uses_vi
 from ptyproxy.messages import FromMode
 from ptyproxy.options import Options
-from ptyproxy.platform.base import PumpPort, TerminalPort
 from ptyproxy.ports import Assistant
 from ptyproxy.session import Session
 from ptyproxy.tap import ShellTap
@@ -22,6 +21,7 @@ from ptyproxy.tap import ShellTap
 if TYPE_CHECKING:
     from ptyproxy.idm.editor import Editor
     from ptyproxy.idm.visit import Visitor
+    from ptyproxy.platform.ports import PumpPort, TerminalPort
 
 
 def make_mode(

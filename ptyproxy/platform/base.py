@@ -1,14 +1,8 @@
-"""The records and protocols that `unix.py` and `windows.py` share, and what starting a child can end in.
-
-Invariant: the rest of the proxy knows the child, the terminal and the pump by these protocols only.
-"""
+"""The records that `unix.py` and `windows.py` share, and what starting a child can end in."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
-
-if TYPE_CHECKING:
-    from ptyproxy.tap_guard import Tap
+from typing import NamedTuple
 
 EXIT_NOT_FOUND = 127  # POSIX XCU 2.8.2
 EXIT_NOT_EXECUTABLE = 126
@@ -41,88 +35,3 @@ class ShellCommand(NamedTuple):
     path: str
     argv: tuple[str, ...]
     environ: dict[bytes, bytes]
-
-
-class PtyPort(Protocol):
-    """A child on a pseudo terminal, as everybody but its pump sees it."""
-
-    @property
-    def pid(self) -> int:
-        """The child's process id."""
-        ...
-
-    @property
-    def note(self) -> str:
-        """Why the child is not on the pseudo terminal that we would rather have, one line; empty when it is."""
-        ...
-
-    def in_foreground(self) -> bool | None:
-        """Whether the child itself, not a program that it runs, has its terminal; None: the system does not tell."""
-        ...
-
-    def close(self) -> None:
-        """Release the pty. Idempotent; the child, if it still runs, loses its terminal."""
-        ...
-
-
-class TerminalPort(Protocol):
-    """The user's terminal, or whatever stdin and stdout are in a script."""
-
-    @property
-    def is_tty(self) -> bool:
-        """Whether the input is a terminal."""
-        ...
-
-    def name(self) -> str:
-        """The input terminal's name for other programs, empty when it has none."""
-        ...
-
-    def size(self) -> Size:
-        """The size to lay text out for: never zero, 24x80 when nobody says. From any thread."""
-        ...
-
-    def enter(self) -> None:
-        """Raw mode."""
-        ...
-
-    def leave(self) -> None:
-        """The modes of before. Idempotent."""
-        ...
-
-
-class PumpPort(Protocol):
-    """The loop between terminal and child. Only `wake` may be called from another thread than the pump's."""
-
-    tap: Tap | None
-    size_held: bool  # the tap draws on the screen: the child gets no new size until `release_size`
-    input_held: bool  # the tap takes no more keys just now
-
-    @property
-    def pty(self) -> PtyPort:
-        """The child."""
-        ...
-
-    @property
-    def tap_error(self) -> Exception | None:
-        """Why the tap was dropped."""
-        ...
-
-    def wake(self) -> None:
-        """Make the loop call `tap.tick` soon."""
-        ...
-
-    def show(self, data: bytes) -> None:
-        """Queue our own words for the terminal, behind what the child has written."""
-        ...
-
-    def send(self, data: bytes) -> None:
-        """Queue input of our own for the child."""
-        ...
-
-    def release_size(self) -> None:
-        """Tell the child the terminal's size, if it has another one."""
-        ...
-
-    def run(self) -> int:
-        """Move bytes until the shell ends or the terminal is gone; returns the exit status."""
-        ...

@@ -13,7 +13,8 @@ import time
 
 from ptyproxy.platform.base import SIGNAL_EXIT_BASE
 from ptyproxy.platform.unix_poller import READ, WRITE, Poller
-from ptyproxy.tap_guard import Tap, TapGuard
+from ptyproxy.pump_base import PumpBase
+from ptyproxy.tap_guard import Tap
 
 if sys.platform != "win32":
     from ptyproxy.child_input import ChildInput
@@ -31,16 +32,16 @@ REOPEN_SEC = 0.1  # nobody has the child's terminal open: look again, a process 
 KEYS = {signal.SIGINT: b"\x03", signal.SIGQUIT: b"\x1c"}
 
 
-class Pump:
+class Pump(PumpBase):
     """One child, one terminal. `run` returns the exit status; the caller restores the terminal."""
 
     def __init__(
         self, pty: UnixPty, terminal: Terminal, tap: Tap | None = None, signals: SignalPipe | None = None
     ) -> None:
         """`signals`: installed already and closed by the caller; without, they are caught from here to `run`'s end."""
+        super().__init__(pty, terminal.exact_size(), tap)
         self.pty = pty
         self.terminal = terminal
-        self._tap = TapGuard(tap)
         self._owns_signals = signals is None
         self._signals = signals or SignalPipe()
         if self._owns_signals:
@@ -56,26 +57,9 @@ class Pump:
         self._tick_at = 0.0  # the first turn from then on asks the tap what is due
         self._fatal_signal = 0
         self._status: int | None = None
-        self._size = self._child_size = terminal.exact_size()
-        self.size_held = False  # the tap draws on the screen: the child must not, see `release_size`
-        self.input_held = False  # the tap takes no more keys just now
         self._watched = (-1, -1)
 
     # -- for the rest of the proxy, on the main thread unless said otherwise
-
-    @property
-    def tap(self) -> Tap | None:
-        """Who looks at the bytes; None after it failed."""
-        return self._tap.tap
-
-    @tap.setter
-    def tap(self, tap: Tap | None) -> None:
-        self._tap.tap = tap
-
-    @property
-    def tap_error(self) -> Exception | None:
-        """Why the tap was dropped: a fault of ours, to be told once at the end."""
-        return self._tap.error
 
     def wake(self) -> None:
         """Make the loop call `tap.tick` soon. From any thread."""
@@ -88,12 +72,6 @@ class Pump:
     def send(self, data: bytes) -> None:
         """Queue input of our own (the widget's key) for the child."""
         self._input.send(data)
-
-    def release_size(self) -> None:
-        """Tell the child the terminal's size, if it has another one."""
-        if self._child_size != self._size:
-            self._child_size = self._size
-            self.pty.resize(self._size)
 
     # -- the loop
 
@@ -211,12 +189,7 @@ class Pump:
             self._suspend()
 
     def _resize(self) -> None:
-        size = self.terminal.exact_size()
-        if size != self._size:
-            self._size = size
-            if not (self.size_held and self.tap is not None):
-                self.release_size()
-            self._tap.resized(size.rows, size.cols)
+        self._take_size(self.terminal.exact_size())
 
     def _suspend(self) -> None:
         """The shell stopped itself (`suspend`): so do we and what was started with us, and go on with it.

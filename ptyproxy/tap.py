@@ -83,7 +83,6 @@ class ShellTap(PromptSituation):
             self.mode.output(data)
         for event in self.capture.feed(data):
             self._happened(event)
-        self._tell_state()
 
     def input(self, data: bytes) -> bytes:
         """The user typed, or the terminal answered a query."""

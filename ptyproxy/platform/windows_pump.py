@@ -16,7 +16,8 @@ from conpty.backend import CLOSE_WAIT_SEC, LATE_OUTPUT_LIMIT_SEC, signed
 from conpty.queries import ConsoleQueries
 from ptyproxy.platform.windows_end_of_input import EndOfInput
 from ptyproxy.platform.windows_threads import Inbox, Lane, Outlet
-from ptyproxy.tap_guard import Tap, TapGuard
+from ptyproxy.pump_base import PumpBase
+from ptyproxy.tap_guard import Tap
 
 if TYPE_CHECKING:
     from ptyproxy.platform.windows import ConsoleEvents, Terminal, WindowsPty
@@ -31,14 +32,14 @@ INTERRUPT = b"\x03"
 EXIT_HUNG_UP = 0xC000013A  # STATUS_CONTROL_C_EXIT: what a console program ends with when its window is closed
 
 
-class WindowsPump:
+class WindowsPump(PumpBase):
     """One child, one terminal. `run` returns the exit status; the caller restores the terminal."""
 
     def __init__(self, pty: WindowsPty, terminal: Terminal, tap: Tap | None = None, *, signals: ConsoleEvents) -> None:
         """`signals`: installed already and closed by the caller."""
+        super().__init__(pty, terminal.exact_size(), tap)
         self.pty = pty
         self.terminal = terminal
-        self._tap = TapGuard(tap)
         self._signals = signals
         self._inbox = Inbox()
         self._output, self._input = Lane(), Lane()
@@ -50,29 +51,12 @@ class WindowsPump:
         self._hung_up = False
         self._status: int | None = None
         self._ended = False
-        self._size = self._child_size = terminal.exact_size()
         self._size_due = 0.0
-        self.size_held = False  # the tap draws on the screen: the child must not, see `release_size`
-        self.input_held = False  # the tap takes no more keys just now
         terminal.resized = self._resized
         signals.notify = self.wake
         signals.restore = terminal.restore
 
     # -- for the rest of the proxy, on the main thread unless said otherwise
-
-    @property
-    def tap(self) -> Tap | None:
-        """Who looks at the bytes; None after it failed."""
-        return self._tap.tap
-
-    @tap.setter
-    def tap(self, tap: Tap | None) -> None:
-        self._tap.tap = tap
-
-    @property
-    def tap_error(self) -> Exception | None:
-        """Why the tap was dropped: a fault of ours, to be told once at the end."""
-        return self._tap.error
 
     def wake(self) -> None:
         """Make the loop call `tap.tick` soon. From any thread."""
@@ -89,12 +73,6 @@ class WindowsPump:
     def send(self, data: bytes) -> None:
         """Queue input of our own (the widget's key) for the child."""
         self._child.put(data)
-
-    def release_size(self) -> None:
-        """Tell the child the terminal's size, if it has another one."""
-        if self._child_size != self._size:
-            self._child_size = self._size
-            self.pty.resize(self._size)
 
     # -- the loop
 
@@ -146,7 +124,7 @@ class WindowsPump:
             now = time.monotonic()
             if now >= self._size_due:
                 self._size_due = now + SIZE_SEC
-                self._look_at_size()
+                self._take_size(self.terminal.exact_size())
             waits.append(self._size_due - now)
         if self._end_of_input is not None:
             waits.append(self._end_of_input.tick(self._last_output))
@@ -193,14 +171,6 @@ class WindowsPump:
         """The console's reader saw a size event."""
         self._size_due = 0.0
         self.wake()
-
-    def _look_at_size(self) -> None:
-        size = self.terminal.exact_size()
-        if size != self._size:
-            self._size = size
-            if not (self.size_held and self.tap is not None):
-                self.release_size()
-            self._tap.resized(size.rows, size.cols)
 
     def _end(self) -> int:
         if self._status is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-POSIX = ("bash", "zsh", "sh")
 POWERSHELLS = ("pwsh", "powershell")
 
 # "=" first is a path lookup in zsh, "%" first a job, "@" first a splat in PowerShell, "," an array there.

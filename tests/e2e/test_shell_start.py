@@ -30,8 +30,9 @@ OURS_AT_SPAWN = {
     "ptyproxy.platform.unix_writer",  # the runner's own doing
 }  # fmt: skip
 PUMP = {
-    "ptyproxy.pump", "ptyproxy.pump_base", "ptyproxy.tap_guard", "ptyproxy.late_tap",
-    "ptyproxy.child_input", "ptyproxy.child_output", "ptyproxy.end_of_input", "ptyproxy.shell_end", "ptyproxy.platform.unix_poller", "ptyproxy.platform.unix_writer",
+    "ptyproxy.pump", "ptyproxy.pump_base", "ptyproxy.tap_guard", "ptyproxy.late_tap", "ptyproxy.child_input",
+    "ptyproxy.child_output", "ptyproxy.end_of_input", "ptyproxy.shell_end", "ptyproxy.platform.unix_poller",
+    "ptyproxy.platform.unix_writer",
 }  # fmt: skip
 
 
